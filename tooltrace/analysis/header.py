@@ -131,10 +131,15 @@ def _start_section(heading: QueryHeader, section: str, rest: str, parser: _Heade
         if not rest.isidentifier():
             raise parser.fault(f"the alias must be a name of letters, digits and _; got {rest!r}")
         return replace(heading, alias=rest)
-    if section in ("important", "hidden"):
-        return replace(heading, **{section: tuple(part.strip() for part in rest.split(","))})
-    if section in ("next", "source"):
-        return replace(heading, **{section: rest})
+    names = tuple(part.strip() for part in rest.split(","))
+    if section == "important":
+        return replace(heading, important=names)
+    if section == "hidden":
+        return replace(heading, hidden=names)
+    if section == "next":
+        return replace(heading, next=rest)
+    if section == "source":
+        return replace(heading, source=rest)
     if rest:
         raise parser.fault(f"'{section}:' must be followed by one row per line; got text on the same line")
     return heading

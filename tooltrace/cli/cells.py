@@ -54,7 +54,7 @@ def title(column: ResultColumn) -> str:
 
 
 def _format_cell(
-    column: ResultColumn, row: Row, at: int, limits: dict[tuple[str, str] | None, int], unit_at: int | None
+    column: ResultColumn, row: Row, at: int, limits: dict[tuple[str, str], int], unit_at: int | None
 ) -> str:
     value, unit = row[at], column.unit
     if unit_at is not None and unit == "number":

@@ -71,7 +71,7 @@ def clickhouse() -> None:
     short_help="Print the SQL of the views, or create them.",
     epilog=examples(
         "tooltrace clickhouse init --store clickhouse://localhost/otel",
-        "tooltrace clickhouse init --store clickhouse://localhost/otel --tables --days 90 --apply",
+        "tooltrace clickhouse init -s clickhouse://localhost/otel --tables --apply",
     ),
 )
 @click.option(

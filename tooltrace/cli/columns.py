@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from tooltrace.cli.completion import complete_tables
@@ -47,5 +49,5 @@ def list_tables(form: str) -> None:
     write(_result(("table", "meaning"), [(table.name, table.comment) for table in documented_tables()]), form)
 
 
-def _result(names: tuple[str, ...], rows: list[tuple[str, ...]]) -> QueryResult:
+def _result(names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> QueryResult:
     return QueryResult.of_rows([(name, "VARCHAR") for name in names], rows, Statement(sql=""))

@@ -7,6 +7,7 @@ import click
 from tooltrace.analysis import find
 from tooltrace.cli.completion import complete_comparisons
 from tooltrace.cli.errors import UsageError
+from tooltrace.cli.next_command import program
 from tooltrace.cli.options import (
     FORMATS,
     examples,
@@ -17,16 +18,17 @@ from tooltrace.cli.options import (
     window_options,
 )
 from tooltrace.cli.query import all_option, by_option, columns_option, min_n_option
+from tooltrace.errors import BadParameter
 from tooltrace.store.base import StoreBackend
 
 
 @click.command(
     short_help="Compare two versions or two time windows.",
     epilog=examples(
-        "tooltrace compare version:1.0..2.0",
+        "tooltrace compare version:1.2..2.0",
         "tooltrace compare 7d",
         "tooltrace compare 14d..7d --tool fetch",
-        "tooltrace compare 2026-01-01/2026-02-01..2026-02-01/2026-03-01 --format json",
+        "tooltrace compare 2026-01-01/2026-02-01..2026-02-01/2026-03-01 -f json",
     ),
 )
 @click.argument("sides", metavar="A..B", required=False, shell_complete=complete_comparisons)
@@ -69,7 +71,12 @@ def compare(
 
     if sides is None:
         raise UsageError(sides_missing())
-    params = parse(sides, since=since, until=until, tool=tool).params
+    try:
+        params = parse(sides, since=since, until=until, tool=tool).params
+    except BadParameter as error:
+        if ".." not in sides or sides.startswith("version:") or "/" in sides:
+            raise
+        raise UsageError(f"{error}; to compare two versions: {program()} compare version:{sides}") from error
     if min_n is not None:
         params["min_n"] = min_n
     output = QueryOutput(form=form, limit=limit, columns=tuple(columns or ()), everything=everything)

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from tooltrace.store.url import Place
+from tooltrace.store.url import Place, address_of
 
 if TYPE_CHECKING:
     from tooltrace.analysis import Query
 
+STORE_ARGUMENT = "store_argument"
+"""Name of the argument STORE."""
 _STORE = "tooltrace.cli.completion.store"
 """Key under which the context keeps the store of the command line."""
 
@@ -142,8 +144,22 @@ def _query(ctx: click.Context) -> Query | None:
     """Return the query that the command line names. Raises UnknownQuery."""
     from tooltrace.analysis import find
 
-    name = "compare" if ctx.info_name == "compare" else ctx.params.get("name")
+    name = "compare" if ctx.info_name == "compare" else ctx.params.get("name") or _argument(ctx, "name")
     return find(name) if name else None
+
+
+def _argument(ctx: click.Context, name: str) -> str | None:
+    """Return the text of an argument.
+
+    Where an option waits for its value, click has not assigned the arguments to parameters yet: they stand in
+    ``ctx.args`` in their order.
+    """
+    names = [param.name for param in ctx.command.params if isinstance(param, click.Argument)]
+    return ctx.args[names.index(name)] if name in names and names.index(name) < len(ctx.args) else None
+
+
+def _place(text: str | None) -> Place | None:
+    return None if text is None else address_of(text) or Path(text)
 
 
 def _recorded(ctx: click.Context) -> set[tuple[str, str | None]]:
@@ -151,5 +167,5 @@ def _recorded(ctx: click.Context) -> set[tuple[str, str | None]]:
     from tooltrace.recording.settings import default_address, default_store
     from tooltrace.store.tool_names import tools_at_once
 
-    place = ctx.meta.get(_STORE) or default_address() or default_store()
+    place = ctx.meta.get(_STORE) or _place(_argument(ctx, STORE_ARGUMENT)) or default_address() or default_store()
     return tools_at_once(place) if isinstance(place, Path) else set()

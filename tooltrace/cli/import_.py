@@ -46,8 +46,8 @@ def imports(*, files: tuple[Path, ...], late: bool, capture: Capture, store: Pat
 
     \b
     - exports of tooltrace: jsonl, csv, otlp-json, the folder of a parquet export, or a journal
-    - OTLP as JSON, as the OpenTelemetry Collector's file exporter writes it, also zstd-compressed
-    - Arize Phoenix: spans and annotations from its REST API, data frames as Parquet or JSON Lines
+    - OTLP as JSON, as the OpenTelemetry Collector's file exporter writes it
+    - Arize Phoenix: spans and annotations as JSON, JSON Lines or Parquet
     - MLflow: one trace or several, as JSON
     - JSON Lines of HelloAgents' TraceLogger; times without a zone are local times
 

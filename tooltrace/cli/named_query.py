@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tooltrace.analysis import Query, find, query_store
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.known_names import require_known
-from tooltrace.cli.next_command import next_of, print_next, program
+from tooltrace.cli.next_command import OVERVIEW, next_of, print_next, program
 from tooltrace.cli.output_file import is_file
 from tooltrace.cli.sanitize import clean
 from tooltrace.errors import StoreMissing, UnknownQuery, near
 from tooltrace.store.base import StoreBackend
-from tooltrace.store.result import QueryResult
+from tooltrace.store.result import QueryResult, Row
+
+if TYPE_CHECKING:
+    from tooltrace.cli.table_layout import TableLayout
 
 _SIDES = ("before_since", "before_until", "before_version")
 SIDES_EXAMPLES = (
@@ -63,14 +66,14 @@ def run_query(
             columns = [(column, "VARCHAR") for column in output.columns or query.columns(by)]
             _print(QueryResult.of_rows(columns, (), statement), query, output)
         raise
-    _print(result, query, output)
+    rows = _print(result, query, output)
     if result.note:
         click.echo(result.note, err=True)
     if not result.rows:
         reason = ", ".join(f"{name} {value}" for name, value in params.items())
         _print_empty(reason, store, is_table=output.form == "table")
-    elif output.form == "table" and (command := next_of(query, result, params)):
-        print_next(command, store)
+    elif output.form == "table":
+        print_next(next_of(query, result.columns, rows, params), store)
 
 
 def find_query(name: str) -> Query:
@@ -97,37 +100,35 @@ def _with_limit(query: Query, params: Mapping[str, Any], limit: int | None) -> d
     return {"limit": limit, **params} if has_limit and limit is not None else dict(params)
 
 
-def _print(result: QueryResult, query: Query, output: QueryOutput) -> None:
+def _print(result: QueryResult, query: Query, output: QueryOutput) -> Sequence[Row]:
+    """Print the result, and return the printed rows."""
     from tooltrace.cli.output import write
 
-    total = len(result.rows)
-    if output.limit is not None and total > output.limit:
-        result = result.limited(output.limit)
     positions = [result.columns.index(name) for name in output.columns]
     if output.form != "table":
+        result = result if output.limit is None else result.limited(output.limit)
         write(result.with_columns_at(positions) if positions else result, output.form)
-        return
-    note = _write_table(result, query, output, positions)
-    if total > len(result.rows):
-        note = f"{len(result.rows):,} of {total:,} rows (--limit). {note}".strip()
-    if note:
+        return result.rows
+    layout = _write_table(result, query, output, positions)
+    if note := layout.note():
         click.echo(clean(note), err=True)
+    return layout.rows
 
 
-def _write_table(result: QueryResult, query: Query, output: QueryOutput, positions: Sequence[int]) -> str:
-    """Print the table, and return a sentence on what it does not show."""
+def _write_table(result: QueryResult, query: Query, output: QueryOutput, positions: Sequence[int]) -> TableLayout:
+    """Print the table, and return what it shows."""
     from tooltrace.cli.table import console, write_table
-    from tooltrace.cli.table_layout import TableLayout, choose, everything
+    from tooltrace.cli.table_layout import choose, everything
 
     if positions:
-        layout = TableLayout(tuple(positions), tuple(result.rows))
+        layout = replace(everything(result, output.limit), positions=tuple(positions))
     elif output.everything:
-        layout = everything(result)
+        layout = everything(result, output.limit)
     else:
-        header = query.header
-        layout = choose(result, important=header.important, hidden=header.hidden, width=console().width)
+        of = query.header
+        layout = choose(result, important=of.important, hidden=of.hidden, limit=output.limit, width=console().width)
     write_table(result, layout)
-    return layout.note()
+    return layout
 
 
 def _print_empty(reason: str, store: StoreBackend, *, is_table: bool) -> None:
@@ -136,4 +137,4 @@ def _print_empty(reason: str, store: StoreBackend, *, is_table: bool) -> None:
         reason = "no call has been recorded"
     click.echo(clean(f"No results in {store}{f' ({reason})' if reason else ''}."), err=True)
     if is_table:
-        print_next("query overview" if has_calls else "demo", store)
+        print_next(OVERVIEW if has_calls else "demo", store)

@@ -6,7 +6,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from tooltrace.analysis import Query, find
 from tooltrace.cli.sanitize import clean
 from tooltrace.recording.settings import default_address, default_store
 from tooltrace.store.base import Store
-from tooltrace.store.result import QueryResult
+from tooltrace.store.result import Row
 
+OVERVIEW = "query overview"
 _FIELD = re.compile(r"\{(\w+)\}")
 
 
@@ -46,13 +47,15 @@ def print_next(command: str, store: Store) -> None:
     click.echo(clean(f"Next: {program()} {command}{store_words(store)}"), err=True)
 
 
-def next_of(query: Query, result: QueryResult, window: Mapping[str, Any]) -> str:
-    """Return the command that leads on from ``result``, by the first row; an empty text where there is none.
+def next_of(query: Query, columns: Sequence[str], rows: Sequence[Row], window: Mapping[str, Any]) -> str:
+    """Return the command that leads on from ``rows``, by the first of them that has the values of its arguments.
 
-    An option whose column the result does not have is left out. ``window``: the user's texts for ``since`` and
-    ``until``, which the next query gets too.
+    An option without a value is left out; without a value for an argument, the command is that for an overview.
+    ``window``: the user's texts for ``since`` and ``until``, which the next query gets too.
     """
-    row = dict(zip(result.columns, result.rows[0], strict=True)) if result.rows else {}
+    needed = [columns.index(name) for name in _FIELD.findall(query.header.next) if name in columns]
+    best = next((row for row in rows if all(row[at] is not None for at in needed)), rows[0])
+    row = dict(zip(columns, best, strict=True))
     words: list[str] = []
     for word in query.header.next.split():
         field = _FIELD.fullmatch(word)
@@ -63,7 +66,7 @@ def next_of(query: Query, result: QueryResult, window: Mapping[str, Any]) -> str
         elif words and words[-1].startswith("-"):
             words.pop()
         else:
-            return ""
+            return OVERVIEW
     return " ".join([*words, *_window_words(words, window)])
 
 

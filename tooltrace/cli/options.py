@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from tooltrace.cli.completion import complete_tools, remember_store
+from tooltrace.cli.completion import STORE_ARGUMENT, complete_tools, remember_store
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.folding import fold_ahead
 from tooltrace.cli.output_file import form_of, output_to
@@ -140,7 +140,7 @@ def _store(
         if not positional:
             return command
         return click.argument(
-            "store_argument", metavar="[STORE]", type=kind, required=False, is_eager=True, expose_value=False,
+            STORE_ARGUMENT, metavar="[STORE]", type=kind, required=False, is_eager=True, expose_value=False,
             callback=_keep_argument,
         )(command)  # fmt: skip
 

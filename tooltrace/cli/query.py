@@ -8,7 +8,7 @@ import click
 
 from tooltrace.analysis import catalogue
 from tooltrace.cli.completion import complete_columns, complete_dimensions, complete_parameters, complete_queries
-from tooltrace.cli.next_command import print_next
+from tooltrace.cli.next_command import OVERVIEW, print_next
 from tooltrace.cli.options import (
     FORMATS,
     examples,
@@ -111,7 +111,7 @@ def query(
         listed = _catalogue()
         write(listed if limit is None else listed.limited(limit), form)
         if form == "table":
-            print_next("query overview", store)
+            print_next(OVERVIEW, store)
         return
     from tooltrace.cli.named_query import QueryOutput, find_query, run_query
 

@@ -38,7 +38,7 @@ NOT_COMPARABLE = 4
         "tooltrace report -o report.html",
         "tooltrace report --since 7d --format markdown",
         "tooltrace report --compare 7d --format markdown",
-        "tooltrace report --compare version:1.0..2.0 --fail-on worse -o report.json",
+        "tooltrace report --compare 14d..7d --fail-on worse -o report.json",
     ),
 )
 @output_option("File to write; - is standard output.")

@@ -44,7 +44,7 @@ def write_table(result: QueryResult, layout: TableLayout | None = None) -> None:
     layout = layout or everything(result)
     columns = [result.fields[at] for at in layout.positions]
     cells = format_cells(result, layout.rows, layout.positions)
-    if cells and total_width(columns, cells) > out.width:
+    if total_width(columns, cells) > out.width:
         _write_transposed(columns, cells, out)
     else:
         _write_upright([at < result.groups for at in layout.positions], columns, cells, out)

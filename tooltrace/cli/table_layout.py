@@ -30,41 +30,56 @@ class TableLayout:
     """Names of the columns for which the terminal is too narrow."""
     left_out: int = 0
     """Number of rows that say nothing."""
+    cut: int = 0
+    """Number of further rows, beyond a limit."""
 
     def note(self) -> str:
-        """Return a sentence on what is left out, or an empty text."""
+        """Return sentences on what is left out, or an empty text."""
+        if not self.rows:
+            return ""
         parts = [f"{self.left_out:,} row{'s' if self.left_out > 1 else ''} without data"] if self.left_out else []
         parts += [f"columns without values ({', '.join(self.empty)})"] if self.empty else []
         parts += [f"columns for a wider terminal ({', '.join(self.narrow)})"] if self.narrow else []
-        return f"Hidden: {'; '.join(parts)}. Show everything: --all" if parts else ""
+        sentences = [f"{len(self.rows):,} of {len(self.rows) + self.cut:,} rows (--limit)."] if self.cut else []
+        sentences += [f"Hidden: {'; '.join(parts)}. Show everything: --all"] if parts else []
+        return " ".join(sentences)
 
 
-def everything(result: QueryResult) -> TableLayout:
-    """Return the layout with every row and column, except the limits of intervals, which stand beside the figure."""
+def everything(result: QueryResult, limit: int | None = None) -> TableLayout:
+    """Return the layout with every column and ``limit`` rows.
+
+    The limits of intervals are not columns of a table: they stand beside the figure.
+    """
     shown = tuple(at for at, column in enumerate(result.fields) if not column.end_of and column.unit != "parts")
-    return TableLayout(shown, tuple(result.rows))
+    rows = tuple(result.rows[:limit])
+    return TableLayout(shown, rows, cut=len(result.rows) - len(rows))
 
 
 def choose(
-    result: QueryResult, *, important: Sequence[str] = (), hidden: Collection[str] = (), width: int
+    result: QueryResult,
+    *,
+    important: Sequence[str] = (),
+    hidden: Collection[str] = (),
+    limit: int | None = None,
+    width: int,
 ) -> TableLayout:
     """Return the layout without rows and columns that say nothing, in at most ``width`` characters.
 
     ``important``: the columns to show first; the others follow in their own order. ``hidden``: a row in which all these
-    columns are 0 or NULL is left out, unless that holds for all rows. Columns of groups are always shown, and so are all
-    columns of a single row, which is printed as a list.
+    columns are 0 or NULL is left out, unless that holds for all rows. Columns of groups are always shown. A result of one
+    row keeps all its columns, and is printed as a list where it is too wide.
     """
-    rows = _telling_rows(result, hidden)
+    telling = _telling_rows(result, hidden)
+    rows = telling[:limit]
     shown, empty = _telling_columns(result, rows)
-    narrow: set[int] = set()
-    if len(rows) > 1:
-        narrow = _narrow(result, rows, shown, important, width)
+    narrow = set() if len(result.rows) == 1 else _narrow(result, rows, shown, important, width)
     return TableLayout(
         tuple(at for at in shown if at not in narrow),
         tuple(rows),
         empty=tuple(empty),
         narrow=tuple(result.fields[at].name for at in shown if at in narrow),
-        left_out=len(result.rows) - len(rows),
+        left_out=len(result.rows) - len(telling),
+        cut=len(telling) - len(rows),
     )
 
 
