@@ -47,6 +47,8 @@
 --   clusters                  count   conversations (or traces, or attempts) that the judged attempts belong to
 --   design_effect             ratio   judged / independent attempts that the share of right results would be equally certain with; 1 if each cluster has one
 --   too_few                   mark    judged < min_n, or fewer than 5 clusters of several attempts
+-- hidden: judged
+-- next: query reliability --tool {tool}
 -- source: Clopper and Pearson 1934, one-sided, of the effective number of attempts (Korn and Graubard 1998); fixed-sequence
 --   testing; approximation of the test: Peizer and Pratt 1968, exact where it is close to the limit
 WITH RECURSIVE scoped AS (

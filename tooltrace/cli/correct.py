@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tooltrace.cli.errors import UsageError
-from tooltrace.cli.options import place_option
+from tooltrace.cli.options import examples, place_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.errors import LabelError
 from tooltrace.labels.correction import make_correction
@@ -13,7 +13,13 @@ from tooltrace.recording.settings import Settings
 from tooltrace.store.base import StoreBackend
 
 
-@click.command(short_help="Correct how a result was read.")
+@click.command(
+    short_help="Correct how a result was read.",
+    epilog=examples(
+        "tooltrace correct call_17 --status error --code TIMEOUT --by ann",
+        "tooltrace correct call_17 --status recorded",
+    ),
+)
 @click.argument("call_id")
 @click.option(
     "--status",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tooltrace.cli.errors import UsageError
-from tooltrace.cli.options import place_option
+from tooltrace.cli.options import examples, place_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.errors import LabelError, StoreError, UnsupportedByStore
 from tooltrace.labels.label import make_outcome
@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 _SCORE = click.FloatRange(0, 1)
 
 
-@click.command(short_help="Label results as right or wrong.")
+@click.command(
+    short_help="Label results as right or wrong.",
+    epilog=examples(
+        "tooltrace label call_17 --correct",
+        'tooltrace label call_17 --wrong --by ann --reason "outdated page"',
+        "tooltrace label call_17 --score 0.7 --by judge --kind agent",
+        "tooltrace label --file labels.csv --by ann",
+    ),
+)
 @click.argument("call_id", required=False)
 @click.option("--correct", is_flag=True, help="The result was right.")
 @click.option("--wrong", is_flag=True, help="The result was wrong.")
