@@ -41,10 +41,13 @@ phoenix := arize-phoenix==20.26.1
 clickhouse := chdb-core==26.9.0
 
 # Programs that build and check the distributions and the workflows. actionlint is a Go program.
-TOOLS := dist workflows
+TOOLS := dist lowest workflows
 dist := build==1.6.1 twine==7.0.0
 workflows := pre-commit==4.7.0 zizmor==1.32.0
 actionlint := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+
+# Extras whose lowest versions are tested; those of the agent frameworks are tested at the versions above.
+EXTRAS := clickhouse demo grpc otlp report serve statistics zstd
 
 # Tests start hundreds of Python processes: compile each module once, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
@@ -149,6 +152,21 @@ dist: $(VENV)-dist/.ready
 test-dist: dist
 	$(VENV)-dist/bin/python -m build --wheel --outdir build/tree
 	$(VENV)-dist/bin/python tests/system/check_dist.py dist build/tree
+
+# The lowest versions that pyproject.toml allows, in the core, in the journal, in each query, and in the commands.
+LOWEST := tests/core tests/store/test_journal_format.py tests/store/test_fold.py tests/store/test_sandbox.py tests/queries/test_catalogue.py \
+	tests/queries/test_failure_rate.py tests/recording/test_spans.py tests/cli/test_query.py tests/cli/test_label.py tests/otel tests/report/test_markdown.py
+test-lowest: $(VENV)-lowest/.ready
+	$(VENV)-lowest/bin/python -m pytest --numprocesses 2 $(LOWEST)
+
+$(VENV)-lowest/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(VENV)-lowest/bin/uv pip compile --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct $(EXTRAS:%=--extra %) \
+		--output-file $(VENV)-lowest/requirements.txt pyproject.toml
+	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest/bin/python --requirement $(VENV)-lowest/requirements.txt \
+		--editable . hypothesis pytest pytest-asyncio pytest-timeout pytest-xdist
+	touch $@
 
 check-workflows: $(VENV)-workflows/.ready
 	$(VENV)-workflows/bin/actionlint
