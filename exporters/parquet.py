@@ -15,7 +15,6 @@ are kept, and a record that is already there is not written again, so a second e
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import tempfile
@@ -31,6 +30,7 @@ from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.exporters.atomic_file import TEMP_SUFFIX, require_path
 from tooltrace.exporters.protocol import Refused, Target
+from tooltrace.store.flock import LOCK_EX, flock
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.schema import ATTEMPTS, JSON, RECORDS, TEXT, Table, quote_identifier, quote_literal
 
@@ -239,7 +239,7 @@ def _locked(folder: Path) -> Iterator[None]:
     fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         with contextlib.suppress(OSError):  # the file system may not support locks
-            fcntl.flock(fd, fcntl.LOCK_EX)
+            flock(fd, LOCK_EX)
         yield
     finally:
         os.close(fd)

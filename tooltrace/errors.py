@@ -27,6 +27,7 @@
         └── MissingExtra       a package that the destination needs is not installed
 
     UserWarning
+    ├── OverlappingInstallation  another project has its files in the package's folder
     ├── UnwrittenCalls         a query result without calls that are not written yet
     └── UnreadableJournals     a query result without records that another user wrote
 
@@ -262,6 +263,10 @@ class MissingExtra(ExportError, ImportError):
 
     Raised by: ``configure(export=…)`` and ``tooltrace export``.
     """
+
+
+class OverlappingInstallation(UserWarning):
+    """Another project, which has the same import name, is installed into the folder of the package."""
 
 
 class UnwrittenCalls(UserWarning):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import re
 import secrets
@@ -17,6 +16,7 @@ from time import monotonic
 
 from tooltrace.core import forking
 from tooltrace.faults import faults
+from tooltrace.store.flock import LOCK_SH, flock
 from tooltrace.store.fold_marker import FoldedOffset
 
 SEGMENT_BYTES = 64 * 1024 * 1024
@@ -204,7 +204,7 @@ class Journal:
             path = self.directory / _name()
             fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with contextlib.suppress(OSError):  # without locks on this file system, no journal counts as abandoned
-                fcntl.flock(fd, fcntl.LOCK_SH)
+                flock(fd, LOCK_SH)
             found = os.fstat(fd)
             if found.st_nlink == 0:  # a fold found it unlocked and empty, and removed it
                 os.close(fd)
