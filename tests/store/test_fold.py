@@ -17,7 +17,7 @@ from tooltrace.core.records import Gate, Loss, Outcome
 from tooltrace.errors import StoreBusy, StoreError
 from tooltrace.redact.snapshot import Json
 from tooltrace.store import fold as fold_module
-from tooltrace.store import fold_marker, journal_scan
+from tooltrace.store import fold_marker, fold_step, journal_scan
 from tooltrace.store.fold import fold
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
@@ -94,25 +94,25 @@ def test_the_same_lines_twice_are_one_row_each(store: StorePaths, write: Any, ca
     assert rows("SELECT count(*) FROM losses") == [(1,)]
 
 
-@pytest.mark.parametrize(
-    "moment", ["before_commit", "before_checkpoint", "before_unlink", "before_forget", "before_note"]
-)
+@pytest.mark.parametrize("moment", ["before_commit", "after_commit", "before_unlink", "before_forget", "before_note"])
 def test_a_fold_killed_at_any_moment_loses_and_doubles_nothing(
     store: StorePaths, write: Any, call: Any, rows: Rows, run: Callable[..., str], moment: str
 ) -> None:
     write(*map(call, range(50)), Outcome(call_id="c1", correct=True, labeled_at=call(1).started_at))
     run(
         """
-        from tooltrace.store import fold as module, fold_marker
-        name = {"before_commit": "commit_staged", "before_checkpoint": "_remove_folded", "before_unlink": "_remove_folded",
-                "before_forget": "_drop_stale_offsets", "before_note": "write_marker"}[sys.argv[2]]
-        if sys.argv[2] == "before_checkpoint":
-            insert = module._insert_staged
-            def die(*args): insert(*args); os.kill(os.getpid(), signal.SIGKILL)
-            module._insert_staged = die
-        else:
-            def die(*args): os.kill(os.getpid(), signal.SIGKILL)
-            setattr(fold_marker if name == "write_marker" else module, name, die)
+        from tooltrace.store import fold_marker, fold_step, insertion
+        insert = fold_step.insert_lines
+        def die(*args): os.kill(os.getpid(), signal.SIGKILL)
+        def insert_and_die(*args): insert(*args); die()
+        module, name, function = {
+            "before_commit": (insertion, "store_offsets", die),
+            "after_commit": (fold_step, "insert_lines", insert_and_die),
+            "before_unlink": (fold_step, "remove_folded", die),
+            "before_forget": (fold_step, "drop_stale_offsets", die),
+            "before_note": (fold_marker, "write_marker", die),
+        }[sys.argv[2]]
+        setattr(module, name, function)
         fold(paths)
         """,
         moment,
@@ -131,16 +131,16 @@ def test_batches_are_bounded_and_each_committed_with_its_offset(
 ) -> None:
     write(*map(call, range(200)))
     monkeypatch.setattr(journal_scan.batches, "__kwdefaults__", {"limit": 4096})
-    monkeypatch.setattr(fold_module, "MIN_STEP_BYTES", 4096)
     monkeypatch.setattr(fold_module, "MAX_STEP_BYTES", 4096)
     committed: list[int] = []
-    commit = fold_module.commit_staged
+    insert = fold_step.insert_lines
 
-    def counting(*args: Any) -> int:
-        committed.append(commit(*args))
-        return committed[-1]
+    def counting(*args: Any) -> Any:
+        inserted = insert(*args)
+        committed.append(inserted.rows)
+        return inserted
 
-    monkeypatch.setattr(fold_module, "commit_staged", counting)
+    monkeypatch.setattr(fold_step, "insert_lines", counting)
     assert fold(store).rows == 200
     assert len(committed) > 5
     assert rows("SELECT count(DISTINCT span_id) FROM tool_calls") == [(200,)]

@@ -55,7 +55,6 @@ def wait() -> Iterator[Callable[[float], None]]:
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each step of a fold move about 4 KiB."""
     monkeypatch.setattr(journal_scan.batches, "__kwdefaults__", {"limit": 4096})
-    monkeypatch.setattr(fold_module, "MIN_STEP_BYTES", 4096)
     monkeypatch.setattr(fold_module, "MAX_STEP_BYTES", 4096)
 
 
@@ -214,7 +213,7 @@ def test_steps_before_a_kill_stay_folded(
     run(
         """
         from tooltrace.store import fold as module, journal_scan
-        journal_scan.batches.__kwdefaults__["limit"] = module.MIN_STEP_BYTES = module.MAX_STEP_BYTES = 4096
+        journal_scan.batches.__kwdefaults__["limit"] = module.MAX_STEP_BYTES = 4096
         steps = []
         def die(progress):
             steps.append(progress)
@@ -248,12 +247,9 @@ def test_lines_that_another_fold_inserted_meanwhile_are_not_inserted_again(
 
     monkeypatch.setattr(lock, "exclusive", exclusive_after_another_fold)
     with closing(Folding(store, lock)) as folding:
-        first = folding.step(None)
-        assert first is not None
-        assert (first.rows, first.losses, folding.complete) == (0, 0, False)
-        second = folding.step(None)
-        assert second is not None
-        assert (second.rows, folding.complete) == (1, True)
+        step = folding.step(None)
+        assert step is not None
+        assert (step.rows, step.losses, folding.complete) == (1, 0, True)
     lock.release()
     assert rows(COUNT) == [(3, 3)]
     assert rows("SELECT reason FROM losses") == [("torn_line",)]

@@ -15,7 +15,8 @@ from tooltrace.errors import StoreError
 from tooltrace.store import tombstones
 from tooltrace.store.connection import attach, connect, explained
 from tooltrace.store.exclusive import existing, locked
-from tooltrace.store.fold import FoldReport, fold_locked
+from tooltrace.store.fold_step import FoldReport
+from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.migrations import check, version_of
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.rewrite import RewriteReport, rewrite

@@ -7,9 +7,10 @@ does not depend on the order in which attempts and corrections arrive.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from tooltrace.store.schema import ATTEMPTS, CORRECTIONS, STORE, quote_identifier
+from tooltrace.store.schema import ATTEMPTS, CORRECTIONS, STORE, Table, quote_identifier
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -26,18 +27,18 @@ OVERRIDDEN: Final = f"{_STAGED}.overridden"
 
 def is_pending(con: DuckDBPyConnection, *, stored: bool) -> bool:
     """Whether the staged rows may change the reading of an attempt: there are corrections, staged or ``stored``."""
-    tables = [_STAGED, *([STORE] * stored)]
-    return any(con.execute(f"SELECT 1 FROM {space}.{CORRECTIONS.name} LIMIT 1").fetchone() for space in tables)
+    return any(_has_corrections(con, space) for space in [_STAGED, *([STORE] * stored)])
 
 
-def apply_stored(con: DuckDBPyConnection) -> None:
-    """Apply corrections to the attempts of ``store``, where the rows staged in memory touch one.
+def apply_stored(con: DuckDBPyConnection, new: Callable[[Table], str]) -> None:
+    """Apply corrections to the attempts of ``store``, where its new rows touch one.
 
-    The staged rows must be in ``store`` too. Runs in the caller's transaction.
+    ``new`` gives the new rows of a table in SQL. Runs in the caller's transaction.
     """
-    _find_touched(con, f"{STORE}.{ATTEMPTS.name}", f"{STORE}.{CORRECTIONS.name}")
-    _make_readings(con, f"{STORE}.{CORRECTIONS.name}")
-    _update(con, f"{STORE}.{ATTEMPTS.name}")
+    if _has_corrections(con, STORE):
+        _find_touched(con, f"{STORE}.{ATTEMPTS.name}", f"{STORE}.{CORRECTIONS.name}", new)
+        _make_readings(con, f"{STORE}.{CORRECTIONS.name}")
+        _update(con, f"{STORE}.{ATTEMPTS.name}")
 
 
 def apply_staged(con: DuckDBPyConnection, *, stored: bool) -> bool:
@@ -46,7 +47,7 @@ def apply_staged(con: DuckDBPyConnection, *, stored: bool) -> bool:
     ``stored``: whether there is a database, which is only read.
     """
     attempts, corrections = (_union(table.name, table.names, stored=stored) for table in (ATTEMPTS, CORRECTIONS))
-    _find_touched(con, attempts, corrections)
+    _find_touched(con, attempts, corrections, lambda table: f"{_STAGED}.{table.name}")
     _make_readings(con, corrections)
     con.execute(f"CREATE OR REPLACE TABLE {OVERRIDDEN} (span_id VARCHAR)")
     if stored:
@@ -69,21 +70,26 @@ def _union(name: str, columns: tuple[str, ...], *, stored: bool) -> str:
     return f"({' UNION ALL '.join(parts)})"
 
 
-def _find_touched(con: DuckDBPyConnection, attempts: str, corrections: str) -> None:
-    """Find the attempts that a staged correction names, and the staged attempts that any correction names."""
+def _has_corrections(con: DuckDBPyConnection, space: str) -> bool:
+    return con.execute(f"SELECT 1 FROM {space}.{CORRECTIONS.name} LIMIT 1").fetchone() is not None
+
+
+def _find_touched(con: DuckDBPyConnection, attempts: str, corrections: str, new: Callable[[Table], str]) -> None:
+    """Find the attempts that a new correction names, and the new attempts that any correction names."""
+    new_attempts, new_corrections = new(ATTEMPTS), new(CORRECTIONS)
     con.execute(
         f"""
 CREATE OR REPLACE TEMP TABLE {_TOUCHED} AS
 WITH new_calls AS (
-    SELECT call_id FROM {_STAGED}.{CORRECTIONS.name} WHERE span_id IS NULL AND call_id IS NOT NULL
+    SELECT call_id FROM {new_corrections} WHERE span_id IS NULL AND call_id IS NOT NULL
     UNION
-    SELECT call_id FROM {_STAGED}.{ATTEMPTS.name}
+    SELECT call_id FROM {new_attempts}
     WHERE call_id IN (SELECT call_id FROM {corrections} WHERE span_id IS NULL AND call_id IS NOT NULL)
 ),
 new_spans AS (
-    SELECT span_id FROM {_STAGED}.{CORRECTIONS.name} WHERE span_id IS NOT NULL
+    SELECT span_id FROM {new_corrections} WHERE span_id IS NOT NULL
     UNION
-    SELECT span_id FROM {_STAGED}.{ATTEMPTS.name}
+    SELECT span_id FROM {new_attempts}
     WHERE span_id IN (SELECT span_id FROM {corrections} WHERE span_id IS NOT NULL)
 )
 SELECT span_id, call_id, started_at, attempt, status, code, "rule", rule_grade, status_recorded, reading_recorded,

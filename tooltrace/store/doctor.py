@@ -16,12 +16,15 @@ from tooltrace.store import recovery
 from tooltrace.store.connection import attach, connect, explained
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.first_use import check_database
-from tooltrace.store.fold import FoldReport, fold, fold_locked, known_offsets
+from tooltrace.store.fold import fold
+from tooltrace.store.fold_step import FoldReport
+from tooltrace.store.folded_journals import known_offsets
 from tooltrace.store.journal_scan import batches, is_abandoned, open_journal, unreadable_journals
+from tooltrace.store.line_files import TEMP_SUFFIX
+from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.migrations import check, refuse_foreign, version_of
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import RECORDS, STORE
-from tooltrace.store.staging import TEMP_SUFFIX
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -137,7 +137,7 @@ class Lock:
                 time.sleep(_POLL_SECONDS)
 
     def has_waiters(self) -> bool:
-        """Whether a reader waits for the lock, which the caller holds exclusively."""
+        """Whether a reader or a fold waits for the lock."""
         turnstile = _opened(lambda: _open_directory(self._paths))
         if turnstile is None:
             return False
@@ -145,6 +145,15 @@ class Lock:
             return not _try(turnstile, LOCK_EX)
         finally:
             _close(turnstile)
+
+    def give_way(self) -> None:
+        """Wait until the readers that wait for the lock have had it, after ``unlock``; at most MAX_BLOCK_SECONDS.
+
+        ``flock`` is not fair: a holder that asks for the lock again at once would mostly get it.
+        """
+        deadline = time.monotonic() + MAX_BLOCK_SECONDS
+        while self.has_waiters() and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
 
     def unlock(self) -> None:
         """Give the lock back; it can be acquired again."""

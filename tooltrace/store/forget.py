@@ -17,7 +17,7 @@ from tooltrace.store import erasure, tombstones
 from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.erasure import ErasureReport
 from tooltrace.store.exclusive import existing, locked
-from tooltrace.store.fold import fold_locked
+from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import STORE
 from tooltrace.store.tombstones import CONVERSATION_ATTRIBUTES, CallPeriod, Tombstone, digest

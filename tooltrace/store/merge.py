@@ -15,8 +15,10 @@ from tooltrace.store import tombstones
 from tooltrace.store.backup import WAIT_SECONDS, copy_tombstones
 from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.file_lock import Lock
-from tooltrace.store.fold import commit_staged, fold, fold_locked
+from tooltrace.store.fold import fold
+from tooltrace.store.insertion import commit_staged
 from tooltrace.store.journal_scan import JournalBatch
+from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.recovery import GROUP_ROWS
 from tooltrace.store.schema import RECORDS, STORE, Table, quote_identifier, quote_literal

@@ -91,7 +91,7 @@ A released step is never changed: it contains the schema of that version, not of
 def create(con: DuckDBPyConnection) -> None:
     """Create every table and view of a new store in the database attached as ``store``."""
     for table in TABLES:
-        con.execute(f"CREATE TABLE {STORE}.{table.name} ({column_ddl(table)})")
+        con.execute(f"CREATE TABLE {STORE}.{table.name} ({column_ddl(table, compressed=True)})")
     con.execute(f"INSERT INTO {STORE}.meta VALUES ('schema_version', '{SCHEMA_VERSION}')")
     create_views_and_comments(con)
 

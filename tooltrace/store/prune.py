@@ -12,7 +12,7 @@ import duckdb
 from tooltrace.store import rollups
 from tooltrace.store.connection import connect, explained
 from tooltrace.store.exclusive import existing, locked
-from tooltrace.store.fold import fold_locked
+from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.retention import PrunePolicy, PruneReport
 from tooltrace.store.rewrite import SOURCE, rewrite

@@ -21,8 +21,10 @@ from tooltrace.store import background, corrections, fold_marker, tombstones
 from tooltrace.store.connection import attach, connect, detach, explained, is_attached, is_unreadable
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.first_use import check_database
-from tooltrace.store.fold import Folding, fold_locked, known_offsets
+from tooltrace.store.fold import Folding
+from tooltrace.store.folded_journals import known_offsets
 from tooltrace.store.journal_scan import batches, unreadable_journals
+from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.macros import create_macros
 from tooltrace.store.migrations import check, refuse_foreign, version_of
 from tooltrace.store.paths import StorePaths
@@ -173,7 +175,7 @@ def _fold_if_possible(paths: StorePaths, lock: Lock) -> None:
     if lock.has_file and fold_marker.has_unfolded(paths):
         try:
             with closing(Folding(paths, lock)) as folding:
-                _fold(paths, lock, folding)
+                _fold(paths, folding)
         except (
             StoreError,
             OSError,
@@ -183,19 +185,16 @@ def _fold_if_possible(paths: StorePaths, lock: Lock) -> None:
     lock.shared()
 
 
-def _fold(paths: StorePaths, lock: Lock, folding: Folding) -> None:
+def _fold(paths: StorePaths, folding: Folding) -> None:
     left = fold_marker.unfolded_bytes(paths)
     while left <= WAIT_BYTES:
-        if background.is_running(paths) or not lock.try_exclusive():
-            return
-        lock.unlock()  # it is free; the step parses the lines before it acquires it
-        if folding.step(0) is None or folding.complete:
+        if background.is_running(paths) or folding.step(0) is None or folding.complete:
             return
         left = fold_marker.unfolded_bytes(paths)
     to_do = left  # what others write meanwhile is left to the next reader, or this one would never end
     is_folded_by_others = background.is_running(paths)
     while left > WAIT_BYTES and to_do > 0 and not folding.complete:
-        if is_folded_by_others:  # parsing the same lines would only cost time
+        if is_folded_by_others:  # waiting for the same lock would only delay them
             is_folded_by_others = _has_shrunk(paths, left)
         else:
             report = folding.step(FOLD_WAIT_SECONDS)

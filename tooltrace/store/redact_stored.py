@@ -22,8 +22,8 @@ from tooltrace.store.backup import WAIT_SECONDS
 from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.erasure import change_journals, refresh_fingerprints
 from tooltrace.store.exclusive import existing, locked
-from tooltrace.store.fold import fold_locked
 from tooltrace.store.journal_format import KINDS
+from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.replay_positions import ReplayPositions
 from tooltrace.store.rewrite import SOURCE, rewrite

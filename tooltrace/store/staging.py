@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 
 from tooltrace.core.records import Loss
-from tooltrace.store.flock import LOCK_SH, flock
-from tooltrace.store.journal_format import WIRE_NAMES, LineError, decode
-from tooltrace.store.journal_scan import JournalBatch, is_abandoned, open_journal
+from tooltrace.store.journal_format import LineError, decode
+from tooltrace.store.journal_scan import JournalBatch
+from tooltrace.store.line_files import LineFile, is_about_values
 from tooltrace.store.schema import (
     ATTEMPTS,
     LOSSES,
@@ -23,7 +20,6 @@ from tooltrace.store.schema import (
     SPANS,
     STORE,
     Table,
-    TableColumn,
     column_ddl,
     quote_identifier,
     quote_literal,
@@ -35,10 +31,6 @@ if TYPE_CHECKING:
 
 SPACE: Final = "memory.pending"
 """The schema of the staged tables, which have the same names as the store's tables."""
-TEMP_SUFFIX: Final = ".tmp"
-
-_OBJECT_BYTES: Final = 1024 * 1024
-"""Minimum of DuckDB's limit for one line, which is also the size of its buffers."""
 
 
 class Staging:
@@ -60,11 +52,7 @@ class Staging:
             refused = self._load(RECORDS[kind], lines) if lines else 0
             if refused:
                 batch.lose("unreadable_line", ", ".join(sorted(batch.offsets))[:500], 0, refused)
-        if batch.losses:
-            placeholders = ", ".join("?" for _ in LOSSES.names)
-            names = ", ".join(quote_identifier(name) for name in LOSSES.names)
-            rows = [_row(loss) for loss in batch.losses]
-            self._con.executemany(f"INSERT INTO {SPACE}.{LOSSES.name} ({names}) VALUES ({placeholders})", rows)
+        insert_losses(self._con, SPACE, batch.losses)
 
     def load_rows(self, table: Table, file: Path) -> None:
         """Load the rows of ``table`` from the Parquet file ``file``."""
@@ -115,7 +103,7 @@ class Staging:
         try:
             self._insert(table, lines)
         except duckdb.Error as error:
-            if not _is_about_values(error):
+            if not is_about_values(error):
                 raise
         else:
             return 0
@@ -129,7 +117,7 @@ class Staging:
         try:
             self._insert(table, lines)
         except duckdb.Error as error:
-            if not _is_about_values(error):
+            if not is_about_values(error):
                 raise
             if len(lines) == 1:
                 return 1
@@ -138,27 +126,22 @@ class Staging:
         return 0
 
     def _insert(self, table: Table, lines: Sequence[bytes]) -> None:
-        types = ", ".join(f"{_wire(column)}: {quote_literal(column.type)}" for column in table.columns)
-        names = ", ".join(quote_identifier(column.name) for column in table.columns)
-        values = ", ".join(_wire(column) for column in table.columns)
-        size = max(_OBJECT_BYTES, 2 * max(map(len, lines)))
-        with _file_of(lines, self._directory) as path:
-            self._con.execute(
-                f"INSERT INTO {SPACE}.{table.name} ({names}) SELECT {values} FROM read_json({quote_literal(str(path))}, "
-                f"format = 'newline_delimited', columns = {{{types}}}, maximum_object_size = {size})"
-            )
+        with LineFile(self._directory) as file:
+            file.write(lines)
+            file.insert(self._con, table, SPACE)
 
     def _drop_known(self, table: Table, against: str | None) -> None:
         staged = f"{SPACE}.{table.name}"
-        # attempts and spans have an id; any other record counts as known only where all of its columns are equal
-        key = "span_id" if table in (ATTEMPTS, SPANS) else ", ".join(quote_identifier(name) for name in table.names)
-        self._con.execute(f"DELETE FROM {staged} WHERE rowid NOT IN (SELECT min(rowid) FROM {staged} GROUP BY {key})")
+        keys = key_columns(table)
+        self._con.execute(
+            f"DELETE FROM {staged} WHERE rowid NOT IN (SELECT min(rowid) FROM {staged} GROUP BY {', '.join(keys)})"
+        )
         if against is None:
             return
         first, last = self._con.execute(
             f"SELECT min({quote_identifier(table.time)}), max({quote_identifier(table.time)}) FROM {staged}"
         ).fetchone() or (None, None)
-        is_same = " AND ".join(f"known.{column} IS NOT DISTINCT FROM staged.{column}" for column in key.split(", "))
+        is_same = " AND ".join(f"known.{key} IS NOT DISTINCT FROM staged.{key}" for key in keys)
         self._con.execute(  # the range lets DuckDB skip the row groups of other times
             f"DELETE FROM {staged} AS staged USING {against}.{table.name} AS known "
             f"WHERE known.{quote_identifier(table.time)} BETWEEN ? AND ? AND {is_same}",
@@ -166,49 +149,19 @@ class Staging:
         )
 
 
-@contextmanager
-def _file_of(lines: Sequence[bytes], directory: Path) -> Iterator[Path]:
-    """Yield a temporary file of ``lines`` that only this user can read; remove it afterwards.
-
-    It is locked as long as it is used: ``remove_leftovers`` removes the files of killed processes only.
-    """
-    fd, path = _create_locked(directory)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(b"\n".join(lines))
-            file.write(b"\n")
-            file.flush()
-            yield path
-    finally:
-        with suppress(FileNotFoundError):
-            path.unlink()
+def key_columns(table: Table) -> list[str]:
+    """Return the columns, quoted, by which a row of ``table`` is known: the span id, else all of them."""
+    names = ["span_id"] if table in (ATTEMPTS, SPANS) else table.names
+    return [quote_identifier(name) for name in names]
 
 
-def _create_locked(directory: Path) -> tuple[int, Path]:
-    while True:
-        fd, name = tempfile.mkstemp(prefix=".lines-", suffix=TEMP_SUFFIX, dir=directory)
-        with suppress(OSError):  # a file system without locks
-            flock(fd, LOCK_SH)
-        if os.fstat(fd).st_nlink > 0:
-            return fd, Path(name)
-        os.close(fd)  # another process found it unlocked, and removed it
-
-
-def remove_leftovers(directory: Path) -> None:
-    """Remove temporary files in ``directory`` that no living process uses."""
-    with suppress(OSError):
-        for path in directory.glob(f".*{TEMP_SUFFIX}"):
-            fd = open_journal(path)
-            if fd is not None:
-                try:
-                    if is_abandoned(fd):
-                        path.unlink(missing_ok=True)
-                finally:
-                    os.close(fd)
-
-
-def _wire(column: TableColumn) -> str:
-    return quote_identifier(WIRE_NAMES.get(column.name, column.name))
+def insert_losses(con: DuckDBPyConnection, space: str, losses: Sequence[Loss]) -> None:
+    """Insert ``losses`` into the table of the schema or database ``space``."""
+    if losses:
+        placeholders = ", ".join("?" for _ in LOSSES.names)
+        names = ", ".join(quote_identifier(name) for name in LOSSES.names)
+        rows = [_row(loss) for loss in losses]
+        con.executemany(f"INSERT INTO {space}.{LOSSES.name} ({names}) VALUES ({placeholders})", rows)
 
 
 def _row(loss: Loss) -> tuple[object, ...]:
@@ -224,12 +177,3 @@ def _is_record(line: bytes) -> bool:
     except LineError:
         return False
     return True
-
-
-def _is_about_values(error: duckdb.Error) -> bool:
-    """Whether ``error`` reports values that cannot be stored, and not a lack of memory or disk space."""
-    value_errors = (
-        duckdb.InvalidInputException, duckdb.ConversionException, duckdb.ConstraintException,
-        duckdb.OutOfRangeException, duckdb.DataError, duckdb.IntegrityError,
-    )  # fmt: skip
-    return isinstance(error, value_errors)

@@ -1,0 +1,112 @@
+"""One step of a fold, for a caller that holds the lock: lines become rows, and folded journals are removed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import duckdb
+
+from tooltrace.core.records import Loss
+from tooltrace.store import erasure, tombstones
+from tooltrace.store.connection import attach, connect, detach, explained
+from tooltrace.store.folded_journals import drop_stale_offsets, known_offsets, remove_folded
+from tooltrace.store.insertion import insert_lines
+from tooltrace.store.migrations import migrate
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.schema import STORE
+from tooltrace.store.staging import insert_losses
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+MEMORY_BYTES: Final = 128 * 1024 * 1024
+"""DuckDB's limit for the memory of a fold; beyond it, DuckDB writes to temporary files."""
+MAX_STEP_BYTES: Final = 128 * 1024 * 1024
+"""Maximum journal bytes that a step moves: about a row group (122,880 rows), which DuckDB then compresses only once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldReport:
+    """The result of a fold, in numbers."""
+
+    rows: int = 0
+    """New rows in the database, not counting losses."""
+    losses: int = 0
+    """Lines that this fold found torn, damaged or unreadable."""
+    bytes: int = 0
+    """Journal bytes that were read."""
+    forgotten: int = 0
+    """Records that were not stored, because they were forgotten before; see ``tooltrace.store.tombstones``."""
+    removed: int = 0
+    """Journals that were removed: wholly folded, without a living writer, and not needed by any destination."""
+    salvaged: int = 0
+    """Rows recovered from a damaged database that was quarantined."""
+    seconds: float = 0.0
+
+    def plus(self, step: FoldReport) -> FoldReport:
+        """Return the numbers of this fold and of its next step."""
+        return FoldReport(**{each.name: getattr(self, each.name) + getattr(step, each.name) for each in fields(self)})
+
+
+class FoldStep(NamedTuple):
+    """The result of one step."""
+
+    report: FoldReport
+    offsets: dict[str, int]
+    """Byte offset to which each journal is folded now."""
+    is_last: bool
+    """Whether the step reached the end of the journals."""
+
+
+def connect_to_fold() -> DuckDBPyConnection:
+    """Return a connection with the settings of a fold."""
+    con = connect()
+    con.execute("SET threads = 1")  # costs less CPU time, and leaves the other cores to the program that is traced
+    con.execute(f"SET memory_limit = '{MEMORY_BYTES} B'")
+    con.execute("SET wal_autocheckpoint = '1 B'")  # a commit writes the rows once, without a write-ahead log
+    return con
+
+
+@contextmanager
+def attached(con: DuckDBPyConnection, paths: StorePaths) -> Iterator[None]:
+    """Attach the database to ``con``, migrated to the current schema, until the block ends. Raises StoreError."""
+    try:
+        attach(con, paths, read_only=False)
+        migrate(con, str(paths.database))
+        yield
+    except duckdb.Error as error:
+        raise explained(error, paths.database) from error
+    finally:
+        with contextlib.suppress(duckdb.Error):
+            detach(con)
+
+
+def fold_step(
+    con: DuckDBPyConnection, paths: StorePaths, is_enough: Callable[[int], bool], losses: Sequence[Loss] = ()
+) -> FoldStep:
+    """Fold lines until ``is_enough`` of the bytes that were read. ``losses``: further losses to store.
+
+    Raises duckdb.Error and OSError.
+    """
+    offsets = known_offsets(con, paths)
+    inserted = insert_lines(con, paths, offsets, is_enough, losses)
+    con.execute(f"CHECKPOINT {STORE}")  # before a journal is removed: a bad write-ahead log then loses nothing
+    if inserted.forgotten:
+        erasure.update_fingerprints(con, paths, erasure.blank_journals(paths, tombstones.load(paths)))
+    removed = remove_folded(paths, offsets)
+    if undelivered := [loss for found in removed.values() for loss in found]:
+        insert_losses(con, STORE, undelivered)
+        con.execute(f"CHECKPOINT {STORE}")
+    drop_stale_offsets(con, paths, offsets)
+    report = FoldReport(
+        rows=inserted.rows,
+        losses=sum(loss.count for loss in inserted.batch.losses),
+        bytes=inserted.batch.bytes,
+        forgotten=inserted.forgotten,
+        removed=len(removed),
+    )
+    return FoldStep(report, offsets, inserted.is_last)

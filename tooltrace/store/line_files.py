@@ -1,0 +1,116 @@
+"""Temporary files of journal lines, from which DuckDB inserts rows, and what its errors say about the lines."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+import duckdb
+
+from tooltrace.store.flock import LOCK_SH, flock
+from tooltrace.store.journal_format import WIRE_NAMES
+from tooltrace.store.journal_scan import is_abandoned, open_journal
+from tooltrace.store.schema import Table, TableColumn, quote_identifier, quote_literal
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+TEMP_SUFFIX: Final = ".tmp"
+
+_OBJECT_BYTES: Final = 1024 * 1024
+"""Minimum of DuckDB's limit for one line, which is also the size of its buffers."""
+
+
+class LineFile:
+    """A temporary file of lines of one kind, which only this user can read, until ``close``.
+
+    It is locked as long as it is open: ``remove_leftovers`` removes the files of killed processes only. After an
+    insertion it is overwritten, which costs less than a new file.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.bytes = 0
+        """Bytes of the lines that were written since the last insertion."""
+        self._fd, self._path = _create_locked(directory)
+        self._longest = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the file."""
+        with suppress(FileNotFoundError):
+            self._path.unlink()
+        os.close(self._fd)
+
+    def write(self, lines: Sequence[bytes]) -> None:
+        """Append whole lines without their newlines. Raises OSError."""
+        data = b"\n".join(lines) + b"\n"
+        written = 0
+        while written < len(data):
+            written += os.pwrite(self._fd, memoryview(data)[written:], self.bytes + written)
+        self.bytes += written
+        self._longest = max(self._longest, *map(len, lines))
+
+    def insert(self, con: DuckDBPyConnection, table: Table, space: str) -> int:
+        """Insert the lines as rows into ``table`` of the schema or database ``space``; return their number.
+
+        The file has no lines then. Raises duckdb.Error; see ``is_about_values``.
+        """
+        os.ftruncate(self._fd, self.bytes)
+        types = ", ".join(f"{_wire(column)}: {quote_literal(column.type)}" for column in table.columns)
+        names = ", ".join(quote_identifier(column.name) for column in table.columns)
+        values = ", ".join(_wire(column) for column in table.columns)
+        size = max(_OBJECT_BYTES, 2 * self._longest)
+        self.bytes = self._longest = 0
+        row = con.execute(
+            f"INSERT INTO {space}.{table.name} ({names}) SELECT {values} FROM read_json({quote_literal(str(self._path))}, "
+            f"format = 'newline_delimited', columns = {{{types}}}, maximum_object_size = {size})"
+        ).fetchone()
+        return int(row[0]) if row else 0
+
+
+def remove_leftovers(directory: Path) -> None:
+    """Remove temporary files in ``directory`` that no living process uses."""
+    with suppress(OSError):
+        for path in directory.glob(f".*{TEMP_SUFFIX}"):
+            fd = open_journal(path)
+            if fd is not None:
+                try:
+                    if is_abandoned(fd):
+                        path.unlink(missing_ok=True)
+                finally:
+                    os.close(fd)
+
+
+def is_about_values(error: duckdb.Error) -> bool:
+    """Whether ``error`` reports values that cannot be stored, and not a lack of memory or disk space."""
+    value_errors = (
+        duckdb.InvalidInputException, duckdb.ConversionException, duckdb.ConstraintException,
+        duckdb.OutOfRangeException, duckdb.DataError, duckdb.IntegrityError,
+    )  # fmt: skip
+    return isinstance(error, value_errors)
+
+
+def _create_locked(directory: Path) -> tuple[int, Path]:
+    while True:
+        fd, name = tempfile.mkstemp(prefix=".lines-", suffix=TEMP_SUFFIX, dir=directory)
+        with suppress(OSError):  # a file system without locks
+            flock(fd, LOCK_SH)
+        if os.fstat(fd).st_nlink > 0:
+            return fd, Path(name)
+        os.close(fd)  # another process found it unlocked, and removed it
+
+
+def _wire(column: TableColumn) -> str:
+    return quote_identifier(WIRE_NAMES.get(column.name, column.name))
