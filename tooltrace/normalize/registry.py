@@ -74,6 +74,7 @@ RULES: tuple[Rule, ...] = (
     batches.ROWS,
     partial_results.RULE,
 )
+"""The built-in rules, in the order in which they are tried."""
 
 CERTAIN_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.grade == "certain")
 """The rules that go by a protocol's own fields, never by words or shapes."""
