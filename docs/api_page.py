@@ -43,14 +43,18 @@ OTHER: Final = "Other names"
 EXCEPTIONS: Final = (tooltrace.errors, tooltrace.exporters.protocol)
 INTERFACES: Final = {
     "Destinations of records": (
-        "A destination receives the records of `configure(export=…)` and of `tooltrace export`. A package adds one with an "
-        "entry point in the group `tooltrace.exporters`: a callable that accepts a `Target` and returns a `Destination`.",
+        (
+            "A destination receives the records of `configure(export=…)` and of `tooltrace export`. A package adds one with an "
+            "entry point in the group `tooltrace.exporters`: a callable that accepts a `Target` and returns a `Destination`."
+        ),
         tooltrace.exporters.protocol,
         ("Destination", "MultiPartDestination", "AtomicDestination", "Target"),
     ),
     "Stores": (
-        "A kind of store is a class with this interface, registered by `register_store` or by an entry point in the group "
-        "`tooltrace.stores`.",
+        (
+            "A kind of store is a class with this interface, registered by `register_store` or by an entry point in the group "
+            "`tooltrace.stores`."
+        ),
         tooltrace.store.base,
         ("StoreBackend", "register_store", "open_store"),
     ),
@@ -68,8 +72,10 @@ def api_page(*, signatures: bool = False) -> str:
         parts += [f"## {heading}", _names("tooltrace", {name: getattr(tooltrace, name) for name in names}, signatures)]
     parts += [
         "## Exceptions",
-        "`from tooltrace.errors import …`; those of destinations are in `tooltrace.exporters.protocol`. Every exception that "
-        "tooltrace raises on purpose is a `TooltraceError`. Warnings are `UserWarning`s.",
+        (
+            "`from tooltrace.errors import …`; those of destinations are in `tooltrace.exporters.protocol`. Every exception that "
+            "tooltrace raises on purpose is a `TooltraceError`. Warnings are `UserWarning`s."
+        ),
         table(("exception", "also a", "meaning", "raised by"), map(_exception_row, exceptions())),
     ]
     if signatures:
@@ -79,8 +85,10 @@ def api_page(*, signatures: bool = False) -> str:
         parts.append(_names(module.__name__, {name: getattr(module, name) for name in names}, signatures))
     parts += [
         "## Integrations",
-        "`tt.install(NAME)` installs an integration by its name. Each is also a module with `install()` and `remove()`; "
-        "[Integrations](../integrations.md) lists what each records.",
+        (
+            "`tt.install(NAME)` installs an integration by its name. Each is also a module with `install()` and `remove()`; "
+            "[Integrations](../integrations.md) lists what each records."
+        ),
         table(
             ("name", "module", "install()"),
             [(f"`{each.name}`", f"`{each.module}`", _plain(each.load().install)) for each in integrations()],

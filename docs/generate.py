@@ -1,8 +1,9 @@
 """Generate the pages that repeat what the code declares: ``python -m docs.generate``, or ``make docs``.
 
 ``reference/queries.md`` comes from the headings of ``queries/*.sql``, ``reference/cli.md`` from the commands,
-``reference/columns.md`` from the store's schema and the declarations of record fields, and the tables of
-``reference/telemetry.md`` from the catalog of attributes. ``tests/docs/test_generated.py`` compares the pages.
+``reference/columns.md`` from the store's schema and the declarations of record fields, ``reference/api.md`` from the
+docstrings, the schema and the test vectors of journals from the record types, and the tables of ``reference/telemetry.md``,
+``configuration.md`` and ``journal.md`` from the catalog of attributes, ``tt.configure`` and the record types. ``tests/docs/test_generated.py`` compares the pages.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import click
 import duckdb
 
 from docs.api_page import api_page
-from docs.markdown import NOTICE, safe, table
+from docs.journal_page import kinds_table, schema, vectors
+from docs.markdown import NOTICE, between, safe, table
+from docs.settings_page import options_table
 from tooltrace.analysis import Query, catalogue
 from tooltrace.analysis.header import UNITS
 from tooltrace.cli import cli
@@ -266,15 +269,9 @@ def _schema() -> dict[str, tuple[str, list[tuple[str, str, str]]]]:
 
 def telemetry_page() -> str:
     """Return the page of telemetry with each table of attributes written anew between its marks."""
-    page = REFERENCE / "telemetry.md"
-    text = page.read_text()
+    text = (REFERENCE / "telemetry.md").read_text()
     for signal in get_args(Signal):
-        start, end = f"<!-- {signal} -->", f"<!-- /{signal} -->"
-        inside = re.compile(f"{re.escape(start)}.*?{re.escape(end)}", re.DOTALL)
-        if len(inside.findall(text)) != 1:
-            raise SystemExit(f"{page} needs the marks {start} and {end} once")
-        made = f"{start}\n{signal_table(signal)}\n{end}"
-        text = inside.sub(lambda _, made=made: made, text)  # type: ignore[misc]
+        text = between(text, signal, signal_table(signal))
     return text
 
 
@@ -291,9 +288,26 @@ def _attribute(attribute: Attribute) -> tuple[str, ...]:
     return f"`{attribute.name}`", attribute.level, attribute.kind, attribute.meaning, source
 
 
+# Configuration and journals
+
+
+def configuration_page() -> str:
+    """Return the page of the configuration with the options of ``tt.configure`` between their marks."""
+    return between((REFERENCE / "configuration.md").read_text(), "options", options_table())
+
+
+def journal_page() -> str:
+    """Return the page of the journal's format with the kinds of records between their marks."""
+    return between((REFERENCE / "journal.md").read_text(), "kinds", kinds_table())
+
+
 PAGES: dict[Path, Callable[[], str]] = {
     REFERENCE / "api.md": api_page,
     REFERENCE / "cli.md": cli_page,
+    REFERENCE / "configuration.md": configuration_page,
+    REFERENCE / "journal.md": journal_page,
+    REFERENCE / "journal.schema.json": schema,
+    REFERENCE / "journal.vectors.json": vectors,
     REFERENCE / "queries.md": queries_page,
     REFERENCE / "columns.md": columns_page,
     REFERENCE / "telemetry.md": telemetry_page,

@@ -23,3 +23,12 @@ def safe(text: str) -> str:
         part.replace("|", r"\|") if number % 2 else re.sub(r"[*<|]|\b_(?!\w)|(?<!\w)_", r"\\\g<0>", part)
         for number, part in enumerate(parts)
     )
+
+
+def between(text: str, mark: str, content: str) -> str:
+    """Return ``text`` with ``content`` between ``<!-- mark -->`` and ``<!-- /mark -->``. Raises SystemExit."""
+    start, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
+    inside = re.compile(f"{re.escape(start)}.*?{re.escape(end)}", re.DOTALL)
+    if len(inside.findall(text)) != 1:
+        raise SystemExit(f"the page needs the marks {start} and {end} once")
+    return inside.sub(lambda _: f"{start}\n{content}\n{end}", text)

@@ -42,15 +42,22 @@ CODE: Final = re.compile(r"^```.*?^```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
 def main() -> int:
     """Build the site; return the exit code of Sphinx."""
-    stage()
-    command = [sys.executable, "-m", "sphinx", "--builder", "html", "--conf-dir", str(DOCS), "--doctree-dir"]
+    stage(SOURCE)
+    code = build(SOURCE, SITE)
+    if code == 0:
+        print(f"{SITE.relative_to(ROOT)}/index.html")  # noqa: T201 - a command
+    return code
+
+
+def build(source: Path, site: Path) -> int:
+    """Build the pages in ``source`` into ``site``; return the exit code of Sphinx, which fails at every warning."""
+    arguments = ["--builder", "html", "--conf-dir", str(DOCS), "--doctree-dir", str(site.with_name("site-doctrees"))]
     strict = ["--fail-on-warning", "--keep-going", "--nitpicky", "--quiet", "--jobs", "auto"]
-    return subprocess.run(  # noqa: S603 - a fixed command
-        [*command, str(ROOT / "build" / "site-doctrees"), *strict, str(SOURCE), str(SITE)], check=False
-    ).returncode
+    command = [sys.executable, "-m", "sphinx", *arguments, *strict, str(source), str(site)]
+    return subprocess.run(command, check=False).returncode  # noqa: S603 - a fixed command
 
 
-def stage(source: Path = SOURCE) -> None:
+def stage(source: Path) -> None:
     """Write the pages of the site to ``source``, and remove what is no longer a page there."""
     texts: dict[Path, str] = {}
     for page, place in pages().items():
