@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from docs.generate import PAGES as GENERATED
+from tests.docs.model_server import model_server
 from tests.system.test_prose import OPENINGS, RIDDLES
 from tooltrace.analysis import catalogue
 from tooltrace.cli import cli
@@ -31,6 +34,7 @@ SHOWN = {
     "docs/how-to/correct-readings.md": 1,
     "docs/how-to/describe-calls.md": 1,
     "docs/how-to/labels.md": 1,
+    "docs/how-to/model-apis.md": 4,
     "docs/how-to/model-messages.md": 1,
     "docs/how-to/processes.md": 0,
     "docs/how-to/retention.md": 0,
@@ -73,8 +77,16 @@ def test_every_page_with_python_code_is_listed() -> None:
     assert {name(page) for page in PAGES if any(kind == "python" for kind, _ in blocks(page))} == set(SHOWN)
 
 
+@pytest.fixture(scope="module")
+def models() -> Iterator[dict[str, str]]:
+    """The environment in which the clients of OpenAI and Anthropic use a server of the tests."""
+    with model_server() as environment:
+        yield environment
+
+
 @pytest.mark.parametrize("page", SHOWN)
-def test_the_code_of_a_page_runs_and_prints_the_shown_output(page: str, tmp_path: Path) -> None:
+def test_the_code_of_a_page_runs_and_prints_the_shown_output(page: str, tmp_path: Path, models: dict[str, str]) -> None:
+    environment = os.environ | models
     (tmp_path / "pyproject.toml").write_text("[project]\n")
     (tmp_path / "tests").mkdir()
     found, shown = blocks(ROOT / page), 0
@@ -84,7 +96,9 @@ def test_the_code_of_a_page_runs_and_prints_the_shown_output(page: str, tmp_path
             if file := FILE.match(code):
                 (tmp_path / file[1]).write_text(code)
                 command = [file[1]]
-            done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [sys.executable, *command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            )
             assert done.returncode == 0, done.stderr
             assert not done.stderr
             if next_kind == "text":
