@@ -77,6 +77,7 @@ RULES: tuple[Rule, ...] = RuleSet(
         partial_results.RULE,
     ),
 )
+"""The built-in rules, in the order in which they are tried."""
 
 CERTAIN_RULES: tuple[Rule, ...] = RuleSet(
     "tooltrace.CERTAIN_RULES", (rule for rule in RULES if rule.grade == "certain")

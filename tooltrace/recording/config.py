@@ -94,6 +94,8 @@ def configure(
     ``service``: name of this program in every record; default ``$OTEL_SERVICE_NAME``, else the name of the script.
     ``tracer_provider``: the provider that makes the spans; default: the application's global one.
     ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further key names.
+    ``service_name``: name of this program in rows and telemetry; default ``$OTEL_SERVICE_NAME``, else the program's name.
+    ``tracer_provider``: provider of the spans; default: the application's global one, even if it is set later.
     ``overflow``: whether a full queue blocks the tool's caller or drops the call.
     ``fold``: who moves the records from the journals into the database. ``"on_query"``: the processes that query;
     ``"background"``: also a separate process, one for each store, which ends after the last process that records.
