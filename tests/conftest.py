@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ from hypothesis import settings
 import tooltrace as tt
 from tests.examples import QUICK, THOROUGH
 from tests.needs import missing
+from tests.stores import copy_schema
 from tooltrace import faults as faults_module
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.faults import faults
 from tooltrace.recording import config
+from tooltrace.store import migrations
 from tooltrace.store.journal_format import decode
 from tooltrace.store.paths import StorePaths
 
@@ -56,6 +59,15 @@ def frozen() -> None:
     """Leave what earlier tests made out of garbage collection too, for a module that collects in each of its tests."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def copied_schema(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A new store gets a copy of the schema; ``tests.stores.create_schema`` is what creates it outside of tests."""
+    template = tmp_path_factory.mktemp("schema") / "template.duckdb"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrations, "create", partial(copy_schema, template=template))
+        yield
 
 
 @pytest.fixture(autouse=True)
