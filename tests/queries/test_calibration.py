@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
+from tests.examples import examples
+from tests.queries.answers import run
 from tests.queries.judging import calibrated, judge, tables
-from tooltrace.analysis import run
 from tooltrace.core.records import Outcome
 
 LATER = datetime(2026, 3, 2, tzinfo=UTC)
@@ -198,7 +199,7 @@ PAIRS = st.lists(
 
 
 @given(st.lists(PAIRS, min_size=1, max_size=8))
-@settings(max_examples=settings().max_examples // 4)  # eight histories in one answer
+@settings(max_examples=examples(5))  # eight histories in one answer
 def test_figures_equal_those_of_the_libraries_for_any_history(histories):
     con = tables()
     for number, pairs in enumerate(histories):
