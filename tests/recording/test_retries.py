@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -232,3 +234,20 @@ def test_no_retry_library_is_imported() -> None:
     code = "import sys, tooltrace; print({'tenacity', 'stamina'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_the_search_for_a_retry_keeps_no_object_of_other_functions_alive() -> None:
+    @tt.trace_tool
+    def search(query: str) -> None:
+        raise ConnectionError(query)
+
+    class Thing:
+        pass
+
+    thing = Thing()
+    reference = weakref.ref(thing)
+    for _ in range(2):  # the second execution may be a retry of the first, so that frames are searched
+        with contextlib.suppress(ConnectionError):
+            search("a")
+    del thing
+    assert reference() is None

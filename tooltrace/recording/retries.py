@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 import time
 from contextvars import ContextVar
-from types import FrameType
+from types import FrameType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -133,12 +133,36 @@ def _library_on_stack(began: float) -> str | None:
     for _ in range(MAX_FRAMES):
         if frame is None:
             return None
-        for value in list(frame.f_locals.values()):
-            library = module_of(type(value)).partition(".")[0]
-            if library in LIBRARIES and _retries(value, began):
-                return "stamina" if _is_stamina(frame) else library
+        if _may_retry(frame):
+            for value in list(frame.f_locals.values()):
+                library = module_of(type(value)).partition(".")[0]
+                if library in LIBRARIES and _retries(value, began):
+                    return "stamina" if _is_stamina(frame) else library
         frame = frame.f_back
     return None
+
+
+def _may_retry(frame: FrameType) -> bool:
+    """Whether ``frame`` is one of a retry library, or of a function or module that uses one.
+
+    The variables of other frames are not read: until Python 3.12, ``f_locals`` keeps the objects alive that it shows.
+    """
+    code, scope = frame.f_code, frame.f_globals
+    if str(scope.get("__name__")).partition(".")[0] in LIBRARIES:
+        return True
+    names = {*code.co_names, *code.co_freevars, *code.co_varnames}
+    return any(name in LIBRARIES or _library_of(scope.get(name)) in LIBRARIES for name in names)
+
+
+def _library_of(value: Any) -> str:
+    """Return the top-level package of a module, class or function, or that of the class of another object."""
+    if isinstance(value, ModuleType):
+        name = str(value.__name__)
+    elif isinstance(value, FunctionType):
+        name = str(value.__module__)
+    else:
+        name = module_of(value if isinstance(value, type) else type(value))
+    return name.partition(".")[0]
 
 
 def _is_stamina(frame: FrameType) -> bool:
