@@ -29,6 +29,7 @@ not raised.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class TooltraceError(Exception):
@@ -114,8 +115,6 @@ class UnreadableJournals(UserWarning):
 
 def near(name: str, names: Iterable[str]) -> str:
     """Return ``; did you mean 'search'?`` with the names similar to ``name``, or an empty text."""
-    from difflib import get_close_matches  # only an error needs it
-
     by_fold = {each.casefold(): each for each in names}
     similar = [by_fold[each] for each in get_close_matches(name[:200].casefold(), by_fold, n=3, cutoff=0.6)]
     return f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ""

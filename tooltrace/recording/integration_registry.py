@@ -69,6 +69,6 @@ def _find(name: str) -> EntryPoint:
 
 
 def _points() -> dict[str, EntryPoint]:
-    from importlib.metadata import entry_points  # imports 60 modules
+    from tooltrace.core.entry_points import installed
 
-    return {point.name: point for point in sorted(entry_points(group=GROUP))}
+    return installed(GROUP)

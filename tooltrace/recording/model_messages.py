@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from typing import NamedTuple
 
 from tooltrace.core.lru import LruMap
@@ -105,8 +106,6 @@ class ModelMessage:
         The whole text is redacted first, then measured and hashed, and cut last: a secret at the limit would otherwise
         be cut in two and missed.
         """
-        from hashlib import sha256  # loads OpenSSL
-
         redactions = [self.settings.redaction]
         if self.spec is not None and self.spec.redact is not None:
             redactions.append(self.spec.redact)

@@ -70,6 +70,6 @@ def address_of(text: str) -> Address | None:
 @cache
 def installed_stores() -> dict[str, EntryPoint]:
     """Return the stores that installed packages add, by scheme; tooltrace's own stores are not included."""
-    from importlib.metadata import entry_points  # imports 60 modules
+    from tooltrace.core.entry_points import installed
 
-    return {point.name: point for point in entry_points(group=GROUP)}
+    return installed(GROUP)

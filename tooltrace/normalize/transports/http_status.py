@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from tooltrace.core.codes import ToolErrorCode as C
@@ -116,8 +117,6 @@ def _until(value: str, now: str | None) -> float | None:
 
 
 def _date(value: str) -> float | None:
-    from email.utils import parsedate_to_datetime  # imports a dozen modules, for a header that few answers have
-
     try:
         when = parsedate_to_datetime(value)
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
