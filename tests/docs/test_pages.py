@@ -38,6 +38,7 @@ SHOWN = {
     "docs/how-to/rules.md": 1,
     "docs/how-to/secrets.md": 1,
     "docs/how-to/tools.md": 1,
+    "docs/reference/health.md": 0,
     "docs/reference/protocols.md": 1,
     "docs/reference/results.md": 1,
 }
