@@ -24,7 +24,7 @@ class DeliveryLag:
     refused: int = 0
     """Records that it refused for good; ``losses`` counts them as ``export_refused``."""
     pending: int = 0
-    """Records that wait for it; estimated above 16 MiB."""
+    """Records that wait for it; estimated above 4 MiB."""
     pending_bytes: int = 0
     """Journal bytes of these records."""
     lag_seconds: float = 0.0
