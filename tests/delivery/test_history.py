@@ -230,7 +230,9 @@ def test_pending_delivers_waiting_records(paths: StorePaths, receiver: HttpRecei
     delivery(paths, otlp(receiver.endpoint)).close()
     write(paths, made(1))
     status = command("--status", "--store", paths.database).output
-    assert status.startswith(f"otlp (http/protobuf {receiver.endpoint}/v1/traces): 0 records sent; 0.0 MB pending")
+    assert status.startswith(
+        f"otlp (http/protobuf {receiver.endpoint}/v1/traces): 0 records sent; 1 records (0.0 MB) pending"
+    )
     done = command("otlp", "--pending", "--store", paths.database, "--endpoint", receiver.endpoint)
     assert sorted(done.output.splitlines()) == [
         f"otlp-{signal}: 1 records delivered, 0.0 MB pending." for signal in ("logs", "metrics", "traces")

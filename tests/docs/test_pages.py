@@ -45,6 +45,7 @@ SHOWN = {
     "docs/how-to/secrets.md": 1,
     "docs/how-to/tools.md": 1,
     "docs/how-to/troubleshooting.md": 2,
+    "docs/reference/health.md": 0,
     "docs/reference/journal.md": 1,
     "docs/reference/protocols.md": 1,
     "docs/reference/results.md": 1,

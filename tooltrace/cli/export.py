@@ -23,11 +23,11 @@ from tooltrace.cli.options import examples, store_option, tool_option, window_op
 from tooltrace.cli.sanitize import clean
 from tooltrace.recording.settings import default_service
 from tooltrace.store.base import open_store
+from tooltrace.store.delivery_cursors import DeliveryCursor, DestinationFiles
 
 if TYPE_CHECKING:
     from tooltrace.delivery.backfill import Replay
     from tooltrace.exporters.protocol import Destination, Target
-    from tooltrace.store.delivery_cursors import DeliveryCursor
 
 Advance = Callable[[int], None]
 """Callback that receives the number of further records sent."""
@@ -191,7 +191,6 @@ def _replay(
     from tooltrace.delivery.backfill import ProgressFile, Replay, export_to_file
     from tooltrace.delivery.delivery import describe
     from tooltrace.exporters.protocol import AtomicDestination
-    from tooltrace.store.delivery_cursors import DestinationFiles
 
     files = DestinationFiles.of(store, name)
     file = ProgressFile.of(files, describe(destination), target.parts, since, until, tool)
@@ -266,7 +265,6 @@ def _live_cursor(store: Path, name: str, destination: Destination) -> DeliveryCu
     """Return the cursor of the delivery to the same place; the history ends where that delivery began."""
     from tooltrace.delivery.delivery import describe
     from tooltrace.delivery.plan import cursors_of
-    from tooltrace.store.delivery_cursors import DestinationFiles
 
     for known in cursors_of(name):  # several signals are described by the target of the first
         cursor = DestinationFiles.of(store, known).load()

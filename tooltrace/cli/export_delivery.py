@@ -17,13 +17,14 @@ import click
 
 from tooltrace.cli.errors import CommandError
 from tooltrace.cli.sanitize import clean
+from tooltrace.store.delivery_cursors import DestinationFiles
+from tooltrace.store.delivery_lag import DeliveryLag, delivery_lags
 from tooltrace.store.paths import StorePaths
 
 if TYPE_CHECKING:
     from tooltrace.delivery.delivery import Delivery
     from tooltrace.delivery.threads import DestinationSpec
     from tooltrace.exporters.protocol import Destination, Target
-    from tooltrace.store.delivery_cursors import DeliveryCursor, DestinationFiles
     from tooltrace.store.file_lock import Lock
 
 
@@ -115,7 +116,6 @@ def _deliver(store: Path, spec: DestinationSpec, destination: Destination, stop:
     from tooltrace.delivery.delivery import Delivery
     from tooltrace.delivery.retry import RetryPolicy
     from tooltrace.exporters.protocol import Unavailable
-    from tooltrace.store.delivery_cursors import DestinationFiles
 
     files = DestinationFiles.of(store, spec.name)
     lock = files.lock()
@@ -165,32 +165,26 @@ def _run(delivery: Delivery, stop: Event, *, follow: bool) -> int:
 
 def print_status(store: Path) -> None:
     """Print the progress of each destination."""
-    from tooltrace.store.delivery_cursors import destinations
-
-    found = destinations(StorePaths.of(store))
-    if not found:
+    lags = delivery_lags(StorePaths.of(store))
+    if not lags:
         click.echo("No destination has received records from this store.")
-    for files in found:
-        cursor = files.load()
-        if cursor is not None:
-            click.echo(clean(_line(files, cursor)))
+    for lag in lags:
+        click.echo(clean(_line(lag)))
 
 
-def _line(files: DestinationFiles, cursor: DeliveryCursor) -> str:
-    from tooltrace.store.delivery_cursors import pending_bytes
-
-    left = sum(pending_bytes(files.paths, cursor).values())
-    last = f", the last at {cursor.sent_at:%Y-%m-%d %H:%M:%S} UTC" if cursor.sent_at else ""
-    rejected = f", {cursor.refused:,} rejected" if cursor.refused else ""
-    error = f"; last error: {cursor.error}" if cursor.error else ""
-    to = f" ({cursor.target})" if cursor.target else ""
-    return f"{files.name}{to}: {cursor.sent:,} records sent{last}{rejected}; {left / 1e6:,.1f} MB pending{error}"
+def _line(lag: DeliveryLag) -> str:
+    last = f", the last at {lag.sent_at:%Y-%m-%d %H:%M:%S} UTC" if lag.sent_at else ""
+    rejected = f", {lag.refused:,} rejected" if lag.refused else ""
+    pending = f"{lag.pending:,} records ({lag.pending_bytes / 1e6:,.1f} MB) pending"
+    oldest = f", the oldest for {lag.lag_seconds:,.0f} s" if lag.pending else ""
+    error = f"; last error: {lag.error}" if lag.error else ""
+    to = f" ({lag.target})" if lag.target else ""
+    return f"{lag.destination}{to}: {lag.sent:,} records sent{last}{rejected}; {pending}{oldest}{error}"
 
 
 def forget_destination(store: Path, name: str) -> None:
     """Delete the cursors of the destination ``name``, so that nothing is retained for it. Raises CommandError."""
     from tooltrace.delivery.plan import cursors_of
-    from tooltrace.store.delivery_cursors import DestinationFiles
 
     found = [files for each in cursors_of(name) if (files := DestinationFiles.of(store, each)).cursor.exists()]
     if not found:

@@ -200,7 +200,7 @@ def health() -> Health:
     """Return what waits to be written, what was lost and why, and how far deliveries are behind.
 
     Takes no lock, costs the traced tools nothing, raises nothing of its own, and may be called anywhere: in a signal
-    handler, after ``shutdown``, in a forked child. Reads the sizes of the journals and, for each destination, up to 16
+    handler, after ``shutdown``, in a forked child. Reads the sizes of the journals and, for each destination, up to 4
     MiB of them.
     """
     recorder = active_recorder

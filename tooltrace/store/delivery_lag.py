@@ -17,12 +17,14 @@ class DeliveryLag:
 
     destination: str
     """Name of the destination; each signal of OTLP has one, such as ``otlp-traces``."""
+    target: str | None = None
+    """Where it sends to, in words; None where it has not sent yet."""
     sent: int = 0
     """Records that it acknowledged, since the delivery began."""
     refused: int = 0
     """Records that it refused for good; ``losses`` counts them as ``export_refused``."""
     pending: int = 0
-    """Records that wait for it; estimated above 16 MiB."""
+    """Records that wait for it; estimated above 4 MiB."""
     pending_bytes: int = 0
     """Journal bytes of these records."""
     lag_seconds: float = 0.0
@@ -58,6 +60,7 @@ def _lag(files: DestinationFiles) -> DeliveryLag | None:
     since = None if waiting.oldest_at is None else max(waiting.oldest_at, cursor.begun_at)
     return DeliveryLag(
         destination=files.name,
+        target=cursor.target,
         sent=cursor.sent,
         refused=cursor.refused,
         pending=waiting.records,

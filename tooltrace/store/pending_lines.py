@@ -15,7 +15,7 @@ from tooltrace.store.journal_format import LineError, decode
 from tooltrace.store.journal_scan import open_journal
 from tooltrace.store.paths import StorePaths
 
-MAX_COUNTED_BYTES: Final = 16 * 1024 * 1024
+MAX_COUNTED_BYTES: Final = 4 * 1024 * 1024
 """Bytes whose lines are counted at most; above them, the number of lines is estimated from their mean length."""
 _CHUNK_BYTES: Final = 1024 * 1024
 _LONGEST_FIRST_LINE: Final = 256 * 1024
@@ -36,7 +36,7 @@ class PendingLines:
 
 
 def pending_lines(paths: StorePaths, offsets: Mapping[str, int]) -> PendingLines:
-    """Return the lines of the journals of ``paths`` beyond ``offsets``, by the journal's name; reads at most 16 MiB."""
+    """Return the lines of the journals of ``paths`` beyond ``offsets``, by the journal's name; reads at most 4 MiB."""
     starts = {}
     total = 0
     for name, size in paths.journals().items():

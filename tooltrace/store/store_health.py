@@ -33,7 +33,7 @@ class StoreHealth:
     journal_bytes: int
     """Size of the journals of all processes, folded or not."""
     unfolded_records: int
-    """Records that are in journals and not in the database; estimated above 16 MiB."""
+    """Records that are in journals and not in the database; estimated above 4 MiB."""
     unfolded_bytes: int
     unfolded_seconds: float
     """Seconds since the oldest of these records ended."""
@@ -44,7 +44,7 @@ class StoreHealth:
 
 
 def store_health(paths: StorePaths) -> StoreHealth:
-    """Return the figures of the files of a store. Takes no lock, and reads at most 16 MiB for each destination."""
+    """Return the figures of the files of a store. Takes no lock, and reads at most 4 MiB for each destination."""
     unfolded = pending_lines(paths, folded_offsets(paths))
     oldest = unfolded.oldest_at
     return StoreHealth(
