@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections import Counter, deque
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from tooltrace.core import forking
 from tooltrace.core.records import Loss, Record
 from tooltrace.faults import faults
 from tooltrace.recording.settings import Settings
+from tooltrace.store.first_use import FirstWrite
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
@@ -25,8 +27,9 @@ class Writer:
         self._settings = settings
         self._journal: Journal | None = None
         if settings.store is not None:
-            directory = StorePaths.of(settings.store).journal
-            self._journal = Journal(directory, sync=settings.durability == "fsync")
+            paths = StorePaths.of(settings.store)
+            self._journal = Journal(paths.journal, sync=settings.durability == "fsync")
+            self._first = FirstWrite(paths)
         self._lines: list[bytes] = []
         self._added_bytes = 0
         self._waiting: deque[tuple[bytes, int]] = deque()
@@ -53,9 +56,14 @@ class Writer:
             self._added_bytes += len(line)
 
     def write_now(self, record: Record) -> None:
-        """Write ``record`` before returning. Raises OSError where the write fails."""
+        """Write ``record`` before returning.
+
+        Raises OSError where the write fails, and where the worker's own thread must look at the store first.
+        """
         if self._journal is not None:
-            self._journal.write(encode(record))
+            if self._first.needs_duckdb:
+                raise BlockingIOError(errno.EAGAIN, "there is a database that tooltrace has not used yet")
+            self._write_lines(encode(record))
 
     def write(self) -> None:
         """Write the added records; those that the disk refuses wait for the next write."""
@@ -102,7 +110,7 @@ class Writer:
         losses = faults.drain()
         try:
             if self._journal is not None and lines:
-                self._journal.write(b"".join(lines))
+                self._write_lines(b"".join(lines))
         except OSError:
             losses["write_failed"] = losses.get("write_failed", 0) + len(lines)
         self._write_losses(Counter(losses) + self._losses)
@@ -132,13 +140,19 @@ class Writer:
         while self._waiting:
             data, _ = self._waiting[0]
             try:
-                self._journal.write(data)
+                self._write_lines(data)
             except OSError as error:
                 message = f"tooltrace cannot write its journal ({error}); calls wait in memory"
                 faults.warn_once("disk", message, counted=False)
                 return
             self._waiting.popleft()
             self._waiting_bytes -= len(data)
+
+    def _write_lines(self, lines: bytes) -> None:
+        """Write ``lines`` to the journal. Raises OSError, also where the file in place of the store is not one."""
+        assert self._journal is not None
+        self._first.check()
+        self._journal.write(lines)
 
     def _write_losses(self, losses: Counter[str]) -> bool:
         """Write the counts of losses. Returns False where the disk refuses them.
@@ -153,7 +167,7 @@ class Writer:
             for reason, count in losses.items()
         ]
         try:
-            self._journal.write(b"".join(lines))
+            self._write_lines(b"".join(lines))
         except OSError:
             return False
         return True
