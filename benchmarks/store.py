@@ -7,6 +7,8 @@ import resource
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -51,22 +53,69 @@ def memory(folder: Path, calls: int) -> tuple[float, float]:
     return peaks[0], peaks[1]
 
 
+def large_results(folder: Path, calls: int, size: int) -> tuple[float, float]:
+    """Return the peak resident MiB after the first of ``calls`` results of ``size`` bytes, and after all of them."""
+    tt.configure(store=folder / "large.duckdb", durability="batch")
+    traced = tt.trace_tool(_large_result)
+    peaks = []
+    for part in (1, calls - 1):
+        for number in range(part):
+            traced(number, size)
+        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    tt.flush()
+    return peaks[0], peaks[1]
+
+
+def _large_result(number: int, size: int) -> str:
+    return f"{number:08d}" * (size // 8)
+
+
+def backlog(folder: Path, rows: int) -> tuple[float, float, float]:
+    """Return the seconds, the CPU seconds and the peak resident MiB of the first question over unfolded calls."""
+    store = folder / "backlog.duckdb"
+    with closing(Journal(StorePaths.of(store).journal)) as journal:
+        for lines in _lines(rows):
+            journal.write(lines)
+    done = subprocess.run([sys.executable, "-c", _FIRST_QUESTION, store], capture_output=True, check=True, text=True)
+    found, wall, cpu, peak = map(float, done.stdout.split())
+    assert found == rows
+    return wall, cpu, peak
+
+
+_FIRST_QUESTION = """
+import pathlib, re, sys, time
+import tooltrace as tt
+wall, cpu = time.perf_counter(), time.process_time()
+tt.query("failure_rate", store=sys.argv[1]).fetchall()
+wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+status = pathlib.Path("/proc/self/status")  # the peak of this program alone, not of the one that started it
+peak = int(re.search(r"VmHWM:\\s*(\\d+)", status.read_text())[1]) / 1024 if status.exists() else float("nan")
+with tt.connect(store=sys.argv[1]) as db:
+    print(db.execute("SELECT count(*) FROM tool_calls").fetchone()[0], wall, cpu, peak)
+"""
+
+
 def filled(store: Path, rows: int) -> float:
     """Fill ``store`` with a made-up history, and return the rows per second of folding."""
-    random = Random(7)
-    start = datetime(2026, 1, 1, tzinfo=UTC)
     journal = Journal(StorePaths.of(store).journal)
     spent = 0.0
-    for done in range(0, rows, 50_000):
-        journal.write(
-            b"".join(encode(_call(random, start, number)) for number in range(done, min(done + 50_000, rows)))
-        )
+    for lines in _lines(rows):
+        journal.write(lines)
         before = perf_counter()
         fold(StorePaths.of(store), wait=None)
         spent += perf_counter() - before
     journal.close()
     fold(StorePaths.of(store), wait=None)
     return rows / spent
+
+
+def _lines(rows: int) -> Iterator[bytes]:
+    """Yield the journal lines of a made-up history, in pieces of 50,000 calls."""
+    random = Random(7)
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    for first in range(0, rows, 50_000):
+        calls = (_call(random, start, number) for number in range(first, min(first + 50_000, rows)))
+        yield b"".join(map(encode, calls))
 
 
 def _call(random: Random, start: datetime, number: int) -> ToolCall:

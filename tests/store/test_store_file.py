@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,10 @@ import duckdb
 import pytest
 
 import tooltrace as tt
+from tooltrace.core.records import Loss
 from tooltrace.errors import ConfigError, StoreError
+from tooltrace.recording.settings import Settings
+from tooltrace.recording.writer import Writer
 from tooltrace.store import connection, store_file
 from tooltrace.store.connection import connect
 from tooltrace.store.doctor import examine, mend
@@ -106,6 +110,49 @@ def test_a_tool_runs_although_the_default_store_is_another_file(tmp_path: Path, 
     assert done.stdout == "5\n"
     assert f"tooltrace stores no calls: {path} is {FOREIGN[kind][1]}" in done.stderr
     assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize("options", ["", "durability='call'", "fold='background'", "retention='90d'"])
+def test_a_tool_runs_although_the_default_store_is_the_database_of_another_program(
+    tmp_path: Path, options: str
+) -> None:
+    path = tmp_path / "s.duckdb"
+    database(path)
+    before = content(tmp_path)
+    program = f"""
+import sys, tooltrace as tt
+if {options!r}:
+    tt.configure({options})
+print([tt.trace_tool(lambda: 5)() for _ in range(3)], tt.flush(5))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "TOOLTRACE_STORE": str(path)}, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert done.stdout == "[5, 5, 5] False\n"
+    reason = (
+        f"cannot write its journal ({path} is a DuckDB database of another program (tables 'notes'), not a tooltrace"
+    )
+    assert done.stderr.count(reason) == 1
+    assert "tooltrace lost 3 records" in done.stderr
+    assert content(tmp_path) == before
+
+
+def test_calls_wait_until_the_database_of_another_program_is_moved_away(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    database(path)
+    settings = Settings(store=path)
+    writer = Writer(settings)
+    writer.add(Loss(reason="x", count=1, at=datetime.now(UTC)))
+    writer.write()
+    writer.write()
+    assert writer.waiting == 1
+    path.rename(tmp_path / "other.duckdb")
+    writer.write()
+    assert writer.waiting == 0
+    writer.close()
+    assert fold(path).rows == 0
+    assert content(tmp_path).keys() == {"other.duckdb", "s.duckdb", "s.duckdb.journal", "s.duckdb.lock"}
 
 
 def test_a_foreign_file_that_this_process_has_open_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

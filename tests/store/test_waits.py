@@ -163,6 +163,60 @@ def test_a_reader_has_its_turn_after_each_step_and_sees_everything(store: StoreP
     assert report.rows <= 100
 
 
+def test_a_step_ends_soon_where_a_reader_waits(
+    store: StorePaths, write: Any, call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_scan.batches, "__kwdefaults__", {"limit": 4096})
+    monkeypatch.setattr(fold_module, "WAITED_SECONDS", 0)
+    write(*map(call, range(300)))
+    had = threading.Event()
+
+    def read() -> None:
+        lock = Lock(store)
+        lock.shared(120)
+        had.set()
+        lock.release()
+
+    reader = threading.Thread(target=read)
+    is_enough = Folding._is_enough
+
+    def is_enough_with_a_waiting_reader(folding: Folding, since: float, read: int) -> bool:
+        if not reader.is_alive() and not had.is_set():
+            reader.start()
+            while not folding._lock.has_waiters():
+                pass
+        return is_enough(folding, since, read)
+
+    monkeypatch.setattr(Folding, "_is_enough", is_enough_with_a_waiting_reader)
+    lock = Lock(store)
+    with closing(Folding(store, lock)) as folding:
+        first = folding.step(None)
+        assert first is not None
+        assert 0 < first.rows < 300
+        assert not folding.complete
+        assert had.wait(120), "the reader did not get the lock after the step"
+    lock.release()
+    reader.join()
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_a_reader_gets_the_lock_while_a_fold_goes_on(store: StorePaths, write: Any, call: Any) -> None:
+    write(*map(call, range(400)))
+    seen: list[bool] = []
+    reader_lock = Lock(store)
+    reader = threading.Thread(target=lambda: (reader_lock.shared(120), seen.append(True), reader_lock.release()))
+
+    def start(progress: FoldProgress) -> None:
+        had.append(bool(seen))
+        if len(had) == 1:
+            reader.start()
+
+    had: list[bool] = []
+    fold(store, progress=start)
+    reader.join()
+    assert had[-1], "the fold took the lock again before the reader in every step"
+
+
 @pytest.mark.usefixtures("small_steps")
 def test_two_readers_of_a_large_backlog_share_its_fold(
     store: StorePaths, write: Any, call: Any, monkeypatch: pytest.MonkeyPatch

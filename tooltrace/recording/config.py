@@ -142,8 +142,9 @@ def configure(
     _fold_in_background(settings)
     if kept != Retention() and settings.store is not None:
         try:
+            check_database(settings.store)
             write_retention(StorePaths.of(settings.store), kept)
-        except OSError:
+        except (OSError, StoreError):
             report_fault("write the retention of", lost=0)
 
 
@@ -275,6 +276,7 @@ def _recorder_of(settings: Settings) -> Recorder:
     if settings.store is not None and settings.export is not None and exports:
         from tooltrace.delivery.plan import plan_deliveries
 
+        _path(settings.store)  # the deliveries create their cursors beside the store, so it is checked now
         deliveries = plan_deliveries(
             settings.export,
             settings.store,

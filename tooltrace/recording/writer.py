@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections import Counter, deque
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from tooltrace.core import forking
 from tooltrace.core.records import Loss, Record
 from tooltrace.faults import faults
 from tooltrace.recording.settings import Settings
+from tooltrace.store.first_use import FirstWrite
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
@@ -25,8 +27,9 @@ class Writer:
         self._settings = settings
         self._journal: Journal | None = None
         if settings.store is not None:
-            directory = StorePaths.of(settings.store).journal
-            self._journal = Journal(directory, sync=settings.durability == "fsync")
+            paths = StorePaths.of(settings.store)
+            self._journal = Journal(paths.journal, sync=settings.durability == "fsync")
+            self._first = FirstWrite(paths)
         self._lines: list[bytes] = []
         self._added_bytes = 0
         self._waiting: deque[tuple[bytes, int]] = deque()
@@ -76,9 +79,18 @@ class Writer:
             self._added_bytes += len(line)
 
     def write_now(self, record: Record) -> None:
-        """Write ``record`` before returning. Raises OSError where the write fails."""
+        """Write ``record`` before returning.
+
+        Raises OSError where the write fails, and where the worker's own thread must look at the store first.
+        """
         if self._journal is not None:
+<<<<<<< HEAD
             self._write_to_journal(encode(record))
+=======
+            if self._first.needs_duckdb:
+                raise BlockingIOError(errno.EAGAIN, "there is a database that tooltrace has not used yet")
+            self._write_lines(encode(record))
+>>>>>>> fold
 
     def write(self) -> None:
         """Write the added records; those that the disk refuses wait for the next write."""
@@ -123,7 +135,11 @@ class Writer:
         lines, self._lines = self._lines, []
         try:
             if self._journal is not None and lines:
+<<<<<<< HEAD
                 self._write_to_journal(b"".join(lines))
+=======
+                self._write_lines(b"".join(lines))
+>>>>>>> fold
         except OSError:
             faults.count("write_failed", len(lines))
         return self._settle_losses()
@@ -176,7 +192,11 @@ class Writer:
         while self._waiting:
             data, count = self._waiting[0]
             try:
+<<<<<<< HEAD
                 self._write_to_journal(data)
+=======
+                self._write_lines(data)
+>>>>>>> fold
             except OSError as error:
                 message = f"tooltrace cannot write its journal ({error}); calls wait in memory"
                 faults.warn_once("disk", message, counted=False)
@@ -197,6 +217,12 @@ class Writer:
             raise
         self.refusal = None
 
+    def _write_lines(self, lines: bytes) -> None:
+        """Write ``lines`` to the journal. Raises OSError, also where the file in place of the store is not one."""
+        assert self._journal is not None
+        self._first.check()
+        self._journal.write(lines)
+
     def _write_losses(self, losses: Counter[str]) -> bool:
         """Write the counts of losses. Returns False where the disk refuses them.
 
@@ -210,7 +236,11 @@ class Writer:
             for reason, count in losses.items()
         ]
         try:
+<<<<<<< HEAD
             self._write_to_journal(b"".join(lines))
+=======
+            self._write_lines(b"".join(lines))
+>>>>>>> fold
         except OSError:
             return False
         self._written_losses += len(lines)

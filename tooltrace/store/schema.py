@@ -26,8 +26,6 @@ class TableColumn:
     type: str
     comment: str
     required: bool = False
-    is_long: bool = False
-    """Whether the values are free text or JSON, of any length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +56,7 @@ def _columns(record: type[Any]) -> tuple[TableColumn, ...]:
     """Return the columns of ``record``: those of the first schema, then those that migrations added."""
     fields = sorted(fields_of(record), key=lambda field: field.about.late)
     return tuple(
-        TableColumn(
-            field.name,
-            TYPES[field.type].sql,
-            field.about.meaning,
-            required=not field.nullable,
-            is_long=field.about.prose or TYPES[field.type].sql == JSON,
-        )
+        TableColumn(field.name, TYPES[field.type].sql, field.about.meaning, required=not field.nullable)
         for field in fields
     )
 
@@ -203,15 +195,20 @@ RECORDS: Final = {
 """The table for each kind of journal line."""
 TABLES: Final = (*RECORDS.values(), ROLLUPS, JOURNALS, META)
 
+LONG_TEXTS: Final = {"attempts": ("arguments", "result", "text"), "messages": ("text",), "spans": ("attributes",)}
+"""Columns of texts that may have kilobytes, by table: their compression is ZSTD.
+
+DuckDB's own choice takes up to seven times as long to write, for twice the size. ZSTD takes at least two blocks (512 KiB)
+for a column of a row group, so it is not for columns that are mostly NULL or short.
+"""
+
 
 def column_ddl(table: Table, *, compressed: bool = False) -> str:
-    """Return the column list of a ``CREATE TABLE``; ``compressed``: for a table in a file.
-
-    DuckDB's own choice for long texts takes up to seven times as long to write as ZSTD, for twice the size.
-    """
+    """Return the column list of a ``CREATE TABLE``; ``compressed``: for a table in a file, see LONG_TEXTS."""
+    long = LONG_TEXTS.get(table.name, ()) if compressed else ()
     return ", ".join(
         f"{quote_identifier(column.name)} {column.type}{' NOT NULL' if column.required else ''}"
-        f"{' USING COMPRESSION zstd' if compressed and column.is_long else ''}"
+        f"{' USING COMPRESSION zstd' if column.name in long else ''}"
         for column in table.columns
     )
 
