@@ -20,6 +20,7 @@ from tooltrace.core.next_step import NextStep, resolve_next_step
 from tooltrace.core.records import ToolCall
 from tooltrace.core.response import PausedCall, ResponseMeta, Source, ToolError, ToolResponse
 from tooltrace.errors import TooltraceError
+from tooltrace.installation import warn_if_overlapping as _warn_if_overlapping
 from tooltrace.labels import correct, label, outcome_from
 from tooltrace.normalize import CERTAIN_RULES, RULES, Rule, normalize, rule
 from tooltrace.recording.config import configure, flush, shutdown
@@ -71,6 +72,9 @@ __all__ = [
     "trace_tool",
     "uninstall",
 ]
+
+
+_warn_if_overlapping()
 
 
 def __getattr__(name: str) -> Any:

@@ -19,6 +19,7 @@
         └── UnsupportedByStore an operation that this kind of store does not support
 
     UserWarning
+    ├── OverlappingInstallation  another project has its files in the package's folder
     ├── UnwrittenCalls         a query result without calls that are not written yet
     └── UnreadableJournals     a query result without records that another user wrote
 
@@ -103,6 +104,10 @@ class StoreDamaged(StoreError):
 
 class UnsupportedByStore(StoreError, NotImplementedError):
     """An operation that this kind of store does not support; another kind may."""
+
+
+class OverlappingInstallation(UserWarning):
+    """Another project, which has the same import name, is installed into the folder of the package."""
 
 
 class UnwrittenCalls(UserWarning):

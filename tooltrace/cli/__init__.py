@@ -7,6 +7,8 @@ standard error.
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from tooltrace.cli.backup import backup, compact, merge, restore
@@ -29,6 +31,7 @@ from tooltrace.cli.show import show
 from tooltrace.cli.sql import sql
 from tooltrace.cli.tail import tail
 from tooltrace.cli.top import top
+from tooltrace.installation import is_overwritten, overwritten_message
 from tooltrace.version import __version__
 
 __all__ = ["cli", "main"]
@@ -72,5 +75,7 @@ for _command in (
 
 def main() -> None:
     """Run the command line."""
+    if is_overwritten():
+        sys.exit(f"tooltrace: {overwritten_message()}")
     escape_unencodable()
     cli(prog_name="tooltrace")
