@@ -160,6 +160,9 @@ def _bar(file: Path) -> Iterator[Callable[[int], None]]:
 
     screen = console(stderr=True)
     columns = (TextColumn("Labelling"), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
+    if not screen.is_terminal:  # a disabled Progress writes an empty line in older versions of rich
+        yield lambda _count: None
+        return
+    with Progress(*columns, console=screen, transient=True) as progress:
         task = progress.add_task("", total=file.stat().st_size if file.is_file() else None)
         yield lambda count: progress.advance(task, count)
