@@ -40,10 +40,19 @@ BACKENDS := phoenix clickhouse
 phoenix := arize-phoenix==20.26.1
 clickhouse := chdb-core==26.9.0
 
+# Programs that build and check the distributions and the workflows. actionlint is a Go program.
+TOOLS := dist lowest workflows
+dist := build==1.6.1 twine==7.0.0
+workflows := pre-commit==4.7.0 zizmor==1.32.0
+actionlint := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+
+# Extras whose lowest versions are tested; those of the agent frameworks are tested at the versions above.
+EXTRAS := clickhouse demo grpc otlp report serve statistics zstd
+
 # Tests start hundreds of Python processes: compile each module once, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-thorough check docs campaign bench bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse
+.PHONY: demo test test-thorough check docs campaign bench bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse dist test-dist check-workflows test-lowest
 
 demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
@@ -133,6 +142,43 @@ test-clickhouse: $(VENV)/.test collector clickhouse
 	PYTHONPATH=$$($(VENV)-clickhouse/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
 		TOOLTRACE_REQUIRE=chdb,collector $(BIN)/python -m pytest --numprocesses auto --dist loadfile tests/clickhouse
 
+# The source distribution, and the wheel that is built from it.
+dist: $(VENV)-dist/.ready
+	rm -rf build dist *.egg-info
+	$(VENV)-dist/bin/python -m build --outdir dist
+	$(VENV)-dist/bin/python -m twine check --strict dist/*
+
+# Both, in environments that have nothing else, and a wheel that is built without the source distribution.
+test-dist: dist
+	$(VENV)-dist/bin/python -m build --wheel --outdir build/tree
+	$(VENV)-dist/bin/python tests/system/check_dist.py dist build/tree
+
+# The lowest versions that pyproject.toml allows, in the core, in the journal, in each query, and in the commands.
+LOWEST := tests/core tests/store/test_journal_format.py tests/store/test_fold.py tests/queries/test_catalogue.py tests/cli/test_query.py \
+	tests/cli/test_label.py tests/otel/test_log_codec.py tests/otel/test_metric.py tests/recording/test_spans.py tests/report/test_markdown.py
+test-lowest: $(VENV)-lowest/.ready
+	$(VENV)-lowest/bin/python -m pytest --numprocesses 2 $(LOWEST)
+
+$(VENV)-lowest/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(VENV)-lowest/bin/uv pip compile --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct $(EXTRAS:%=--extra %) \
+		--output-file $(VENV)-lowest/requirements.txt pyproject.toml
+	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest/bin/python --requirement $(VENV)-lowest/requirements.txt \
+		--editable . hypothesis pytest pytest-asyncio pytest-timeout pytest-xdist
+	touch $@
+
+check-workflows: $(VENV)-workflows/.ready
+	$(VENV)-workflows/bin/actionlint
+	$(VENV)-workflows/bin/zizmor --offline --quiet .github
+	$(VENV)-workflows/bin/pre-commit validate-config
+
+$(VENV)-dist/.ready $(VENV)-workflows/.ready: $(VENV)-%/.ready: Makefile
+	$(PYTHON) -m venv $(VENV)-$*
+	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check $($*)
+	$(if $(filter workflows,$*),GOBIN=$(abspath $(VENV)-$*)/bin go install $(actionlint))
+	touch $@
+
 collector:
 	$(PYTHON) tests/collector/build.py
 
@@ -156,7 +202,7 @@ bench-analyses: $(VENV)/.test
 	$(BIN)/python -m benchmarks --analyses
 
 clean:
-	rm -rf $(VENV) $(FRAMEWORKS:%=$(VENV)-%) $(INSTRUMENTED:%=$(VENV)-%) $(CONTEXTS:%=$(VENV)-%) $(ALONE:%=$(VENV)-%) $(VENV)-shared $(BACKENDS:%=$(VENV)-%) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(FRAMEWORKS:%=$(VENV)-%) $(INSTRUMENTED:%=$(VENV)-%) $(CONTEXTS:%=$(VENV)-%) $(ALONE:%=$(VENV)-%) $(VENV)-shared $(BACKENDS:%=$(VENV)-%) $(TOOLS:%=$(VENV)-%) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.demo $(VENV)/.test: $(VENV)/.%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
