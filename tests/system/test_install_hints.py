@@ -22,7 +22,7 @@ REPAIR = "pip uninstall tooltrace && pip install"
 
 
 def texts() -> dict[str, str]:
-    """What a user reads, by path: pages, messages in the code, examples, and pages of the dashboard."""
+    """Texts that a user reads, by path: pages, messages in the code, examples, and pages of the dashboard."""
     command = ["git", "ls-files", "*.md", "*.py", "*.html", "*.json", "*.yaml", "*.yml", "*.toml", "*.sql"]
     names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     paths = {name: ROOT / name for name in names if not name.startswith(("tests/", "CHANGELOG"))}

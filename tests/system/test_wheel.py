@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -85,6 +86,13 @@ def test_the_metadata_tells_what_a_reader_of_the_index_needs(metadata: Message) 
     links = dict(link.split(", ") for link in metadata.get_all("Project-URL", []))
     assert {"Source", "Issues", "Changelog", "Documentation"} <= links.keys()
     assert all(link.startswith("https://") for link in links.values())
+
+
+def test_the_description_has_no_link_into_the_repository(metadata: Message) -> None:
+    description = str(metadata.get_payload())
+    assert f"/blob/v{tt.__version__}/docs/tutorial.md)" in description
+    assert f"/raw/v{tt.__version__}/docs/images/" in description
+    assert not re.findall(r"\]\((?!https?:|#)[^)]*\)", description)
 
 
 def test_every_entry_point_can_be_loaded_by_name(wheel: Path) -> None:

@@ -84,13 +84,9 @@ class Writer:
         Raises OSError where the write fails, and where the worker's own thread must look at the store first.
         """
         if self._journal is not None:
-<<<<<<< HEAD
-            self._write_to_journal(encode(record))
-=======
             if self._first.needs_duckdb:
                 raise BlockingIOError(errno.EAGAIN, "there is a database that tooltrace has not used yet")
-            self._write_lines(encode(record))
->>>>>>> fold
+            self._write_to_journal(encode(record))
 
     def write(self) -> None:
         """Write the added records; those that the disk refuses wait for the next write."""
@@ -135,11 +131,7 @@ class Writer:
         lines, self._lines = self._lines, []
         try:
             if self._journal is not None and lines:
-<<<<<<< HEAD
                 self._write_to_journal(b"".join(lines))
-=======
-                self._write_lines(b"".join(lines))
->>>>>>> fold
         except OSError:
             faults.count("write_failed", len(lines))
         return self._settle_losses()
@@ -192,11 +184,7 @@ class Writer:
         while self._waiting:
             data, count = self._waiting[0]
             try:
-<<<<<<< HEAD
                 self._write_to_journal(data)
-=======
-                self._write_lines(data)
->>>>>>> fold
             except OSError as error:
                 message = f"tooltrace cannot write its journal ({error}); calls wait in memory"
                 faults.warn_once("disk", message, counted=False)
@@ -206,8 +194,10 @@ class Writer:
             self.waiting -= count
 
     def _write_to_journal(self, lines: bytes) -> None:
+        """Write ``lines`` to the journal. Raises OSError, also where the file in place of the store is not one."""
         assert self._journal is not None
         try:
+            self._first.check()
             self._journal.write(lines)
         except BlockingIOError:  # this thread is writing further up its stack
             raise
@@ -216,12 +206,6 @@ class Writer:
             faults.note_error(f"cannot write the journal in {self._journal.directory}: {self.refusal}")
             raise
         self.refusal = None
-
-    def _write_lines(self, lines: bytes) -> None:
-        """Write ``lines`` to the journal. Raises OSError, also where the file in place of the store is not one."""
-        assert self._journal is not None
-        self._first.check()
-        self._journal.write(lines)
 
     def _write_losses(self, losses: Counter[str]) -> bool:
         """Write the counts of losses. Returns False where the disk refuses them.
@@ -236,11 +220,7 @@ class Writer:
             for reason, count in losses.items()
         ]
         try:
-<<<<<<< HEAD
             self._write_to_journal(b"".join(lines))
-=======
-            self._write_lines(b"".join(lines))
->>>>>>> fold
         except OSError:
             return False
         self._written_losses += len(lines)

@@ -23,11 +23,8 @@ from typing import Final
 from tooltrace.errors import TooltraceError
 from tooltrace.faults import suppress_faults
 from tooltrace.store import fold_marker
-<<<<<<< HEAD
-from tooltrace.store.flock import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock
-=======
 from tooltrace.store.first_use import check_database
->>>>>>> fold
+from tooltrace.store.flock import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock
 from tooltrace.store.journal_scan import is_abandoned, open_journal
 from tooltrace.store.paths import StorePaths
 
