@@ -292,7 +292,12 @@ def _lineage(error: type) -> list[str]:
 def _error(error: type) -> tuple[str, ...]:
     meaning, _, origin = (inspect.getdoc(error) or "").rpartition("\n\n")
     bases = ", ".join(f"`{base.__name__}`" for base in error.__bases__)
-    return f"`{error.__name__}`", bases, _safe(meaning.replace("``", "`")), _safe(origin.partition(": ")[2].replace("``", "`"))
+    return (
+        f"`{error.__name__}`",
+        bases,
+        _safe(meaning.replace("``", "`")),
+        _safe(origin.partition(": ")[2].replace("``", "`")),
+    )
 
 
 def telemetry_page() -> str:
