@@ -1,4 +1,4 @@
-"""What a user of the Python API meets: signatures, help texts, misspelled and old names, and the exceptions."""
+"""The Python API as a user sees it: signatures, help texts, misspelled and old names, and the exceptions."""
 
 from __future__ import annotations
 
@@ -34,13 +34,21 @@ def members(owner: Any, title: str) -> Iterator[tuple[str, Any]]:
     for name, value in vars(owner).items():
         if isinstance(value, classmethod | staticmethod):
             value = value.__func__
-        if inspect.isfunction(value) and (not name.startswith("_") or name == "__init__"):
+        own = getattr(value, "__module__", "").startswith("tooltrace")  # not what typing.Protocol adds
+        if inspect.isfunction(value) and own and (not name.startswith("_") or name == "__init__"):
             yield f"{title}.{name}", value
 
 
 def public_callables() -> dict[str, Callable[..., Any]]:
     found: dict[str, Callable[..., Any]] = {}
-    classes: list[Any] = [base.StoreBackend, base.SqlSandbox, DuckDBStore, QueryResult, url.Address]
+    classes: list[Any] = [
+        base.StoreBackend,
+        base.SqlSandbox,
+        base.StoreConnection,
+        DuckDBStore,
+        QueryResult,
+        url.Address,
+    ]
     for name in tt.__all__:
         value = getattr(tt, name)
         if inspect.isclass(value):
