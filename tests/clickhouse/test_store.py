@@ -219,7 +219,7 @@ def test_a_label_is_written_to_clickhouse_and_counts(engine: Any, fill: Fill, lo
     fill("labelled", records_of(local))
     where = address(engine, "labelled")
     span = tt.query("recent", store=where.url, status="success", limit=1).fetchall()[0][-1]
-    done = command("label", span, "--span", "--wrong", "--by", "me", "--reason", "it's old", "--store", where.url)
+    done = command("label", span, "--span", "--wrong", "--labeler", "me", "--reason", "it's old", "--store", where.url)
     assert done.exit_code == 0, done.stderr
     with connect(where) as lease:
         found = lease.sql(

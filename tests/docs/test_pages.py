@@ -40,7 +40,7 @@ SHOWN = {
     "docs/how-to/model-messages.md": 1,
     "docs/how-to/processes.md": 0,
     "docs/how-to/retention.md": 0,
-    "docs/how-to/retries.md": 3,
+    "docs/how-to/retries.md": 4,
     "docs/how-to/rules.md": 1,
     "docs/how-to/secrets.md": 1,
     "docs/how-to/tools.md": 1,

@@ -296,7 +296,7 @@ def as_version_1(store: StorePaths) -> None:
     con.execute("DROP TABLE store.spans")
     con.execute("DROP TABLE store.corrections")
     con.execute("DROP TABLE store.rollups")
-    for column in ("status_recorded", "reading_recorded"):
+    for column in ("status_recorded", "reading_recorded", "linked_by"):
         con.execute(f"ALTER TABLE store.tool_calls DROP COLUMN {column}")
     for column in ("labeler_kind", "target_kind", "conversation_id"):
         con.execute(f"ALTER TABLE store.outcomes DROP COLUMN {column}")

@@ -81,7 +81,7 @@ class Rule:
 
 
 class RuleSet(tuple[Rule, ...]):  # noqa: SLOT001 - a tuple has no slots
-    """A tuple of rules that prints as its name, because a signature or a log line is no place for all of them."""
+    """A tuple of rules that prints as its name, because they are too many for a signature or a log line."""
 
     _name: str
 

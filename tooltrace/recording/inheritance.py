@@ -80,7 +80,7 @@ def parent_pid() -> int | None:
 
 
 def inherited() -> Inherited | None:
-    """Return the settings of the process that spawned this one; None where it has none, or where this is no child."""
+    """Return the settings of the process that spawned this one; None without such a process or settings."""
     text = os.environ.get(VARIABLE)
     if text is None or (parent := parent_pid()) is None:
         return None

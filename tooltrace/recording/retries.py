@@ -35,7 +35,7 @@ CLOCK_ERROR: Final = 0.001
 
 
 class FailedAttempt(Struct, frozen=True, gc=False):
-    """What identifies the retry of an attempt that failed."""
+    """An attempt that failed, with what its retry has in common with it."""
 
     tool: str
     arguments: Any
@@ -84,15 +84,22 @@ def remember(attempt: Attempt, error: BaseException | None) -> None:
     last_failed.set(failed)
     if error is not None and _integrations:
         _by_exception.put(id(error), failed)
+        _by_exception.put(_likeness(error), failed)
 
 
 def announce(library: str, error: BaseException | None) -> None:
     """Note that ``library`` is about to retry what failed with ``error``; None: what returned an unwanted result."""
-    failed = None if error is None else _by_exception.get(id(error))
+    failed = None if error is None else _by_exception.get(id(error)) or _by_exception.get(_likeness(error))
     failed = failed or last_failed.get()
     before = _announced.get()
     if failed is not None and (before is None or before.failed is not failed):
         _announced.set(RetryLink(failed, library))
+
+
+def _likeness(error: BaseException) -> tuple[type, str]:
+    """Return what an exception and its copy share: asyncio copies a TimeoutError that was raised in another thread."""
+    first = error.args[0] if error.args else None
+    return type(error), first if type(first) is str else ""
 
 
 def find_link(attempt: Attempt) -> RetryLink | None:

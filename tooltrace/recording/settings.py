@@ -6,21 +6,24 @@ import math
 import os
 import socket
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from opentelemetry.trace import TracerProvider
 
 from tooltrace.errors import ConfigError
-from tooltrace.exporters.protocol import Destination
 from tooltrace.normalize import RULES, Rule
 from tooltrace.recording.inheritance import inherited
 from tooltrace.recording.tool_spec import Capture
 from tooltrace.redact.redaction import Redaction
 from tooltrace.store.url import Address, address_of
 from tooltrace.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tooltrace.exporters.protocol import Destination
 
 Durability = Literal["batch", "call", "fsync"]
 """Time at which a call is written to the journal.
@@ -48,7 +51,7 @@ QUEUE_SIZE: Final = 10_000
 QUEUE_BYTES: Final = 64 * 1024 * 1024
 BLOCK_SECONDS: Final = 1.0
 
-Export = str | Destination | Iterable[str | Destination] | None
+Export: TypeAlias = "str | Destination | Iterable[str | Destination] | None"
 """Destinations of records beyond the store: names, such as ``"otlp"``, or objects with ``send`` and ``close``."""
 
 
