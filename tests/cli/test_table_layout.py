@@ -1,4 +1,4 @@
-"""What a table leaves out: rows and columns that say nothing, and columns that do not fit."""
+"""Tables leave out rows and columns that say nothing, and columns that do not fit."""
 
 from __future__ import annotations
 

@@ -272,7 +272,7 @@ def test_the_printed_serve_command_serves_the_demo(commands: list[str]) -> None:
         line = process.stdout.readline()
         address = re.search(r"http://127\.0\.0\.1:\d+", line)
         assert address, line
-        page = httpx.get(address[0], trust_env=False, timeout=60)
+        page = httpx.get(f"{address[0]}/data/failure_rate", trust_env=False, timeout=60)
         assert page.status_code == 200
         assert "search_docs" in page.text
     finally:
