@@ -269,10 +269,6 @@ class OverlappingInstallation(UserWarning):
     """Another project, which has the same import name, is installed into the folder of the package."""
 
 
-class OverlappingInstallation(UserWarning):
-    """Another project, which has the same import name, is installed into the folder of the package."""
-
-
 class UnwrittenCalls(UserWarning):
     """A query result without some calls of this process that have ended and are not written yet.
 

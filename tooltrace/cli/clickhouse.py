@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tooltrace.cli.errors import CommandError, UsageError
+from tooltrace.cli.errors import CommandError, CommandGroup, UsageError
 from tooltrace.cli.options import examples
 from tooltrace.cli.sanitize import clean
 from tooltrace.clickhouse import SCHEMES
@@ -57,6 +57,7 @@ def _address(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
 
 
 @click.group(
+    cls=CommandGroup,
     short_help="Prepare a ClickHouse database as a store.",
     epilog=examples("tooltrace clickhouse init --help"),
 )

@@ -19,6 +19,7 @@ from tooltrace.cli.options import (
 )
 from tooltrace.cli.query import all_option, by_option, columns_option, min_n_option
 from tooltrace.errors import BadParameter
+from tooltrace.report import compare as parse
 from tooltrace.store.base import StoreBackend
 
 
@@ -67,7 +68,6 @@ def compare(
     maybe_better, unclear or too_few. 'tooltrace report --compare A..B --fail-on worse' is the same as a gate for CI.
     """  # noqa: D301 - click needs a real backspace to keep the line breaks
     from tooltrace.cli.named_query import QueryOutput, run_query, sides_missing
-    from tooltrace.report import compare as parse
 
     if sides is None:
         raise UsageError(sides_missing())

@@ -7,15 +7,14 @@ from contextlib import suppress
 from functools import wraps
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
+from tooltrace.analysis import Query, catalogue, find
+from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS
+from tooltrace.recording.settings import default_address, default_store
 from tooltrace.store.url import Place, address_of
-
-if TYPE_CHECKING:
-    from tooltrace.analysis import Query
 
 STORE_ARGUMENT = "store_argument"
 """Name of the argument STORE."""
@@ -66,8 +65,6 @@ def _items(names: _Names, ctx: click.Context, incomplete: str, before: str) -> l
 @_completing
 def complete_queries(_ctx: click.Context) -> Iterable[tuple[str, str]]:
     """Complete the name of a query."""
-    from tooltrace.analysis import catalogue
-
     for name, query in catalogue().items():
         yield name, query.question
         if query.header.alias:
@@ -107,8 +104,6 @@ def complete_comparisons(ctx: click.Context) -> Iterable[str]:
 @_completing_several
 def complete_dimensions(ctx: click.Context) -> Iterable[str]:
     """Complete the dimensions of the query that the command line names; all dimensions without one."""
-    from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS
-
     query = _query(ctx)
     known = query.header.by if query else (*DIMENSIONS, ATTRIBUTES)
     return [f"{ATTRIBUTES}." if name == ATTRIBUTES else name for name in known] + ["none"]
@@ -142,8 +137,6 @@ def complete_parameters(ctx: click.Context, _param: click.Parameter, incomplete:
 
 def _query(ctx: click.Context) -> Query | None:
     """Return the query that the command line names. Raises UnknownQuery."""
-    from tooltrace.analysis import find
-
     name = "compare" if ctx.info_name == "compare" else ctx.params.get("name") or _argument(ctx, "name")
     return find(name) if name else None
 
@@ -164,7 +157,6 @@ def _place(text: str | None) -> Place | None:
 
 def _recorded(ctx: click.Context) -> set[tuple[str, str | None]]:
     """Return the recorded tools and versions. A remote store is not connected to: its answer could take long."""
-    from tooltrace.recording.settings import default_address, default_store
     from tooltrace.store.tool_names import tools_at_once
 
     place = ctx.meta.get(_STORE) or _place(_argument(ctx, STORE_ARGUMENT)) or default_address() or default_store()

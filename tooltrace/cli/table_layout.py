@@ -19,7 +19,7 @@ ID_WIDTH = 36
 
 @dataclass(frozen=True, slots=True)
 class TableLayout:
-    """What a table shows, and what it leaves out."""
+    """The rows and columns that a table shows, and those that it leaves out."""
 
     positions: tuple[int, ...]
     """Positions of the shown columns."""
