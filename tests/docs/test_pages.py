@@ -50,6 +50,8 @@ SHOWN = {
     "docs/reference/results.md": 1,
 }
 """Pages with Python code, each with the number of outputs that it shows."""
+TRANSLATED = {"README.zh.md": "README.md", "docs/tutorial.zh.md": "docs/tutorial.md"}
+"""Chinese pages, each with the English page whose code it has: test_chinese_pages."""
 IN_FRAMEWORKS = {"docs/how-to/frameworks.md"}
 """Pages whose code runs in the environments of the frameworks: test_framework_pages."""
 

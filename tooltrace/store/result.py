@@ -178,7 +178,7 @@ class QueryResult:
         return self.relation.df()
 
     def pl(self) -> Any:
-        """Return a polars DataFrame. Needs polars."""
+        """Return a polars DataFrame. Needs polars and pyarrow; ``polars.DataFrame(result)`` needs polars only."""
         return self.relation.pl()
 
     def arrow(self) -> Any:
