@@ -42,17 +42,23 @@ CODE: Final = re.compile(r"^```.*?^```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
 def main() -> int:
     """Build the site; return the exit code of Sphinx."""
+    index = SOURCE / "index.md"
+    before = index.read_text("utf-8") if index.exists() else ""
     stage(SOURCE)
-    code = build(SOURCE, SITE)
+    code = build(SOURCE, SITE, every_page=index.read_text("utf-8") != before)
     if code == 0:
         print(f"{SITE.relative_to(ROOT)}/index.html")  # noqa: T201 - a command
     return code
 
 
-def build(source: Path, site: Path) -> int:
-    """Build the pages in ``source`` into ``site``; return the exit code of Sphinx, which fails at every warning."""
+def build(source: Path, site: Path, *, every_page: bool = False) -> int:
+    """Build the pages in ``source`` into ``site``; return the exit code of Sphinx, which fails at every warning.
+
+    ``every_page``: write the unchanged pages too, because the sidebar changed, which each of them has.
+    """
     arguments = ["--builder", "html", "--conf-dir", str(DOCS), "--doctree-dir", str(site.with_name("site-doctrees"))]
     strict = ["--fail-on-warning", "--keep-going", "--nitpicky", "--quiet", "--jobs", "auto"]
+    strict += ["--write-all"] if every_page else []
     command = [sys.executable, "-m", "sphinx", *arguments, *strict, str(source), str(site)]
     return subprocess.run(command, check=False).returncode  # noqa: S603 - a fixed command
 

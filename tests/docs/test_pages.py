@@ -31,7 +31,7 @@ HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 SHOWN = {
     "README.md": 2,
     "docs/tutorial.md": 6,
-    "docs/how-to/ci.md": 1,
+    "docs/how-to/ci.md": 2,
     "docs/how-to/correct-readings.md": 1,
     "docs/how-to/data-frames.md": 4,
     "docs/how-to/describe-calls.md": 1,
@@ -51,6 +51,8 @@ SHOWN = {
     "docs/reference/results.md": 1,
 }
 """Pages with Python code, each with the number of outputs that it shows."""
+TRANSLATED = {"README.zh.md": "README.md", "docs/tutorial.zh.md": "docs/tutorial.md"}
+"""Chinese pages, each with the English page whose code it has: test_chinese_pages."""
 IN_FRAMEWORKS = {"docs/how-to/frameworks.md"}
 """Pages whose code runs in the environments of the frameworks: test_framework_pages."""
 

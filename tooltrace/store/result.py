@@ -201,7 +201,7 @@ class QueryResult:
         return self.relation.df()
 
     def pl(self) -> polars.DataFrame:
-        """Return a polars DataFrame. Needs polars."""
+        """Return a polars DataFrame. Needs polars and pyarrow; ``polars.DataFrame(result)`` needs polars only."""
         return self.relation.pl()  # type: ignore[no-any-return]
 
     def arrow(self) -> pa.RecordBatchReader:
