@@ -5,15 +5,11 @@ An application that did not configure structlog gets no log lines: the journal i
 
 from __future__ import annotations
 
+import sys
 from contextvars import Context
 from typing import Any
 
-import structlog
-
 from tooltrace.core.records import ToolCall
-
-is_wanted = structlog.is_configured
-"""Whether the application has configured structlog."""
 
 EVENT = "tool_call"
 _FIELDS = (
@@ -22,11 +18,23 @@ _FIELDS = (
 )
 
 
+def is_wanted() -> bool:
+    """Return whether the application has configured structlog.
+
+    An application that has done so has imported structlog, whose import takes as long as the rest of tooltrace's: it
+    also imports asyncio and rich.
+    """
+    is_configured = getattr(sys.modules.get("structlog"), "is_configured", None)  # None during its import
+    return is_configured is not None and is_configured()
+
+
 def logger() -> Any:
     """Return the application's logger, bound.
 
     Use one bound logger for many calls: binding costs as much as logging a line.
     """
+    import structlog
+
     return structlog.get_logger("tooltrace").bind()
 
 
