@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from msgspec.structs import replace
 
+from tests.stores import create_schema
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.redact.snapshot import Json
@@ -35,6 +36,12 @@ duration_ms first_item_ms consumer_ms status ending code error_type error_messag
 next_action cached text seen_text arguments result stats context attributes rule rule_grade truncated redacted service host
 pid recorder_version""".split()
 LATER = "tool_description user_message explanation sources full_sizes flags".split()
+
+
+@pytest.fixture(autouse=True)
+def created(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores of these tests are created, not copied."""
+    monkeypatch.setattr(migrations, "create", create_schema)
 
 
 @pytest.mark.parametrize(
