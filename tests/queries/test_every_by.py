@@ -10,7 +10,8 @@ import duckdb
 import pytest
 
 from benchmarks.history import make_history
-from tooltrace.analysis import catalogue, find, run
+from tests.queries.answers import run
+from tooltrace.analysis import catalogue, find
 from tooltrace.analysis.dimensions import DIMENSIONS
 from tooltrace.store.reader import open_reader
 
