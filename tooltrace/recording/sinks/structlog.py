@@ -25,7 +25,7 @@ def is_wanted() -> bool:
     also imports asyncio and rich.
     """
     is_configured = getattr(sys.modules.get("structlog"), "is_configured", None)  # None during its import
-    return is_configured is not None and is_configured()
+    return bool(is_configured and is_configured())
 
 
 def logger() -> Any:
