@@ -12,6 +12,7 @@ from typing import Any
 from tooltrace.core.records import ToolCall
 
 EVENT = "tool_call"
+_modules = sys.modules
 _FIELDS = (
     *("tool", "tool_version", "call_id", "attempt", "status", "ending", "code", "error_type", "error_message"),
     *("retryable", "confidence", "next_action", "duration_ms", "conversation_id", "agent", "trace_id", "span_id"),
@@ -23,8 +24,14 @@ def is_wanted() -> bool:
 
     An application that has done so has imported structlog. The import takes 80 ms, because it brings asyncio and rich.
     """
-    is_configured = getattr(sys.modules.get("structlog"), "is_configured", None)  # None during its import
-    return bool(is_configured and is_configured())
+    loaded = _modules.get("structlog")
+    if loaded is None:
+        return False
+    try:
+        configured: bool = loaded.is_configured()
+    except AttributeError:  # another thread is importing it
+        return False
+    return configured
 
 
 def logger() -> Any:
