@@ -59,7 +59,7 @@ demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
 
 test: check
-	@echo 'The tests take about 15 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
+	@echo 'The tests take about 10 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 # The tests of properties, with many more examples than in `make test`.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 create_schema = migrations.create
-"""What creates the schema of a new store, whichever function the tests put in its place."""
+"""The function that creates the schema of a new store, whichever one the tests put in its place."""
 
 
 def create_empty_store(path: Path) -> Path:

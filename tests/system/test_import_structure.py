@@ -176,7 +176,19 @@ def test_only_the_grafana_generator_is_python_in_the_data_folders() -> None:
 
 def test_import_loads_no_heavy_dependency() -> None:
     code = "import sys, tooltrace; print([m for m in sys.modules if m.split('.')[0] in %r])"
-    heavy = ("duckdb", "click", "numpy", "starlette", "uvicorn", "httpx", "pandas", "pyarrow")
+    heavy = (
+        "duckdb",
+        "click",
+        "numpy",
+        "starlette",
+        "uvicorn",
+        "httpx",
+        "pandas",
+        "pyarrow",
+        "asyncio",
+        "rich",
+        "structlog",
+    )
     done = subprocess.run([sys.executable, "-c", code % (heavy,)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

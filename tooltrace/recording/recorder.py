@@ -291,7 +291,7 @@ class Recorder:
         by_tool, by_context = attempt.span_attributes, attempt.call_context.attributes
         if by_tool is not None or by_context is not None:
             attempt.custom_attributes = snapshot({**(by_context or {}), **(by_tool or {})})
-        if structlog.CONFIGURATION.is_configured:
+        if structlog.is_wanted():
             attempt.surroundings = contextvars.copy_context()
         urgent = False
         try:
