@@ -35,7 +35,9 @@ from tooltrace.version import __version__
 if TYPE_CHECKING:
     from tooltrace.analysis.api import connect, query
     from tooltrace.ingest.spans import TooltraceSpanProcessor
-    from tooltrace.labels import correct, label, outcome_from
+    from tooltrace.labels.api import outcome_from
+    from tooltrace.labels.correction import correct
+    from tooltrace.labels.label import label
     from tooltrace.tools import ToolRegistry, tool
 
 __all__ = [
