@@ -73,9 +73,8 @@ class ToolSpan(Span, ReadableSpan):
     pipeline: SpanSink
     """Destination of the ended span; a pipeline sets the fields above and this one when it starts the span."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self.started_ns = time_ns()
+    started_ns: int
+    """Start of the span, in nanoseconds since the epoch."""
 
     # Methods that the tool may call on its span.
 

@@ -80,7 +80,7 @@ _new = object.__new__
 class Attempt(ToolSpan):
     """A span of the recorder, filled in the calling thread and read by the thread that makes the record.
 
-    Defaults are class attributes, so that an instance stores only the values that differ, which saves time and memory.
+    Defaults are class attributes, so that an instance stores only the values that differ and those that each call reads.
     Each attribute is set at most once after the attempt has begun.
     """
 
