@@ -10,7 +10,7 @@ from tooltrace.errors import StoreError
 try:
     from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock
 except ImportError:  # Windows
-    LOCK_SH, LOCK_EX, LOCK_NB, LOCK_UN = 1, 2, 4, 8
+    LOCK_SH, LOCK_EX, LOCK_NB, LOCK_UN = 1, 2, 4, 8  # type: ignore[misc]  # constants of the standard library
 
     def flock(_fd: int, _operation: int, /) -> None:  # type: ignore[misc]  # narrower than that of the standard library
         """Raise OSError, as on a file system without locks."""
