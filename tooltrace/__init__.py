@@ -32,7 +32,9 @@ from tooltrace.version import __version__
 if TYPE_CHECKING:
     from tooltrace.analysis.api import connect, query
     from tooltrace.ingest.spans import TooltraceSpanProcessor
-    from tooltrace.labels import correct, label, outcome_from
+    from tooltrace.labels.api import outcome_from
+    from tooltrace.labels.correction import correct
+    from tooltrace.labels.label import label
     from tooltrace.tools import ToolRegistry, tool
 
 __all__ = [
@@ -77,9 +79,9 @@ __all__ = [
 _MODULES = {
     "connect": "tooltrace.analysis.api",
     "query": "tooltrace.analysis.api",
-    "correct": "tooltrace.labels",
-    "label": "tooltrace.labels",
-    "outcome_from": "tooltrace.labels",
+    "correct": "tooltrace.labels.correction",
+    "label": "tooltrace.labels.label",
+    "outcome_from": "tooltrace.labels.api",
     "ToolRegistry": "tooltrace.tools",
     "tool": "tooltrace.tools",
     "TooltraceSpanProcessor": "tooltrace.ingest.spans",
