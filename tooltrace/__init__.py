@@ -86,9 +86,9 @@ _warn_if_overlapping()
 _MODULES = {
     "connect": "tooltrace.analysis.api",
     "query": "tooltrace.analysis.api",
-    "correct": "tooltrace.labels",
-    "label": "tooltrace.labels",
-    "outcome_from": "tooltrace.labels",
+    "correct": "tooltrace.labels.correction",
+    "label": "tooltrace.labels.label",
+    "outcome_from": "tooltrace.labels.api",
     "ToolRegistry": "tooltrace.tools",
     "tool": "tooltrace.tools",
     "TooltraceSpanProcessor": "tooltrace.ingest.spans",
