@@ -36,9 +36,10 @@ ROOT = Path(tt.__file__).parent.parent
 
 
 @pytest.fixture(autouse=True)
-def no_faults_before() -> None:
-    """Losses and errors are counted for the whole process."""
+def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the figures of the tests before, which are counted for the whole process."""
     faults.reset_after_fork()
+    monkeypatch.setattr(config, "_recorder", None)
 
 
 def run(code: str, folder: Path, *wrapper: str, **environment: str) -> subprocess.CompletedProcess[str]:
