@@ -154,7 +154,7 @@ def test_counts_of_losses_are_not_written_records(store: Path, durability: Any) 
     assert tt.health().lost == {"queue_full": 3}, "also after a journal has the count"
 
 
-def test_what_was_lost_with_a_removed_journal_does_not_count_as_written(store: Path) -> None:
+def test_lines_lost_with_a_removed_journal_do_not_count_as_written(store: Path) -> None:
     tool = tt.trace_tool(name="t")(lambda n: n)
     for n in range(5):
         tool(n)
@@ -430,7 +430,7 @@ def test_the_log_line_of_the_exit_has_every_count_that_no_table_has(tmp_path: Pa
 # anywhere
 
 
-def test_health_may_be_asked_in_a_signal_handler_at_any_line(store: Path) -> None:
+def test_a_signal_handler_may_read_the_health_at_any_line(store: Path) -> None:
     """The handler interrupts calls, flushes and questions for the health itself."""
     seen: list[tt.Health] = []
     before = signal.signal(signal.SIGALRM, lambda *_: seen.append(tt.health()))

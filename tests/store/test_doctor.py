@@ -49,7 +49,7 @@ def test_a_store_in_use(store: StorePaths, write: Any, call: Any) -> None:
     journal.close()
 
 
-def test_what_waits_for_a_destination(store: StorePaths, write: Any, call: Any) -> None:
+def test_records_that_wait_for_a_destination_are_counted(store: StorePaths, write: Any, call: Any) -> None:
     files = DestinationFiles.of(store, "otlp-traces")
     cursor = files.create()
     cursor.wait_because("no connection")

@@ -92,10 +92,8 @@ def configure(
     concurrent.futures, whose pools kill their workers without warning, and ``"batch"`` elsewhere.
     ``capture``: ``"metadata"`` records neither arguments nor results.
     ``service``: name of this program in every record; default ``$OTEL_SERVICE_NAME``, else the name of the script.
-    ``tracer_provider``: the provider that makes the spans; default: the application's global one.
-    ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further key names.
-    ``service_name``: name of this program in rows and telemetry; default ``$OTEL_SERVICE_NAME``, else the program's name.
     ``tracer_provider``: provider of the spans; default: the application's global one, even if it is set later.
+    ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further key names.
     ``overflow``: whether a full queue blocks the tool's caller or drops the call.
     ``fold``: who moves the records from the journals into the database. ``"on_query"``: the processes that query;
     ``"background"``: also a separate process, one for each store, which ends after the last process that records.
@@ -110,8 +108,10 @@ def configure(
     ``keep_errors``: age until which calls with a failed or labelled attempt keep their rows, such as ``"365d"``. These
     three are written to the store together, and apply at its first fold of each day; without any of them, those of the
     store stay.
-    ``field_limit``: bytes of one field; what is longer is truncated. ``queue_size``: calls that wait to be written;
-    ``queue_bytes``: their memory. ``block_seconds``: longest wait of a caller for a full queue.
+    ``field_limit``: bytes of one field; what is longer is truncated.
+    ``queue_size``: calls that wait to be written; further calls wait, or are dropped, see ``overflow``.
+    ``queue_bytes``: memory of the calls that wait to be written.
+    ``block_seconds``: longest wait of a caller for a full queue.
     """
     kept = Retention(
         days=None if retention is None else parse_days(retention),
