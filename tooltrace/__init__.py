@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from tooltrace import clickhouse as _clickhouse  # noqa: F401 - registers its URLs and its destination
 from tooltrace.core.codes import NextAction, ToolErrorCode
 from tooltrace.core.confidence import ConfidenceRules
+from tooltrace.core.installation import warn_if_overlapping as _warn_if_overlapping
 from tooltrace.core.next_step import NextStep, resolve_next_step
 from tooltrace.core.records import ToolCall
 from tooltrace.core.response import ErrorInfo, PausedCall, ResponseMeta, Source, ToolResponse
 from tooltrace.errors import TooltraceError
-from tooltrace.installation import warn_if_overlapping as _warn_if_overlapping
 from tooltrace.normalize import CERTAIN_RULES, RULES, Rule, normalize, rule
 from tooltrace.recording.config import configure, flush, health, shutdown
 from tooltrace.recording.context import context

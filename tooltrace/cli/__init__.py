@@ -34,7 +34,7 @@ from tooltrace.cli.show import show
 from tooltrace.cli.sql import sql
 from tooltrace.cli.tail import tail
 from tooltrace.cli.top import top
-from tooltrace.installation import is_overwritten, overwritten_message
+from tooltrace.core.installation import is_overwritten, overwritten_message
 from tooltrace.version import __version__
 
 __all__ = ["cli", "main"]

@@ -12,7 +12,7 @@ from tooltrace.store.schema import quote_identifier
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]
     import polars  # noqa: ICN001 - pl is a method here
-    import pyarrow as pa  # type: ignore[import-not-found, unused-ignore]
+    import pyarrow as pa  # type: ignore[import-not-found, import-untyped, unused-ignore]
     from duckdb import DuckDBPyRelation
 
 Row = tuple[Any, ...]

@@ -48,7 +48,7 @@ def overwritten_message() -> str:
 def _other_project() -> str | None:
     """Return name and version of the project ``tooltrace`` where it is installed beside this package."""
     try:
-        names = os.listdir(Path(__file__).parents[1])  # noqa: PTH208 - no need for Path objects
+        names = os.listdir(Path(__file__).parents[2])  # noqa: PTH208 - no need for Path objects
     except OSError:  # imported from a zip file
         return None
     found = [name for name in names if name.startswith("tooltrace-") and name.endswith(_METADATA)]
