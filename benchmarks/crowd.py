@@ -28,7 +28,7 @@ def write(store: str, process: int, acknowledged: Any, stop: Event) -> None:
     def loop(thread: int) -> None:
         slot = process * THREADS + thread
         n = 0
-        with tt.context(agent_name=str(slot)):
+        with tt.context(agent=str(slot)):
             while n < LEAST or not stop.is_set():
                 work(n)
                 n += 1

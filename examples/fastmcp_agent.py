@@ -39,7 +39,7 @@ async def run() -> None:
     script = [("shop_stock", "apple"), ("shop_stock", "pear"), ("shop_price", "apple"), ("shop_prise", "apple")]
     async with Client(mall) as client:
         for number, (name, item) in enumerate(script):
-            with tt.context(call_id=f"call_{number}", agent_name="clerk"):
+            with tt.context(call_id=f"call_{number}", agent="clerk"):
                 await client.call_tool(name, {"item": item}, raise_on_error=False)
 
 

@@ -31,7 +31,7 @@ async def run() -> None:
     script = [("read", {"path": "notes.txt"}), ("read", {"path": "plan.txt"}), ("read", {"file": "a"}), ("raed", {})]
     async with Client(shop) as client:
         for number, (name, arguments) in enumerate(script):
-            with tt.context(call_id=f"call_{number}", agent_name="clerk"):
+            with tt.context(call_id=f"call_{number}", agent="clerk"):
                 await client.call_tool(name, arguments)
 
 

@@ -21,8 +21,9 @@ from typing import Any, Final
 
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record, ToolCall
+from tooltrace.errors import ConfigError
 from tooltrace.exporters.atomic_file import STANDARD, AtomicFile, require_path
-from tooltrace.exporters.protocol import Refused, Target
+from tooltrace.exporters.protocol import Target
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.schema import RECORDS
 
@@ -82,9 +83,7 @@ def create(target: Target) -> Csv:
     """Create the destination; see :mod:`tooltrace.exporters.registry`."""
     path = require_path(target.path, "csv")
     if path == STANDARD:
-        raise Refused(
-            "csv writes one file for each kind of record and cannot write to standard output: pass a path", whole=True
-        )
+        raise ConfigError("csv writes one file for each kind of record, not standard output: pass a path, or use jsonl")
     return Csv(path)
 
 

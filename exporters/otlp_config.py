@@ -24,6 +24,8 @@ SIGNALS: Final[tuple[Signal, ...]] = ("traces", "logs", "metrics")
 HTTP, JSON, GRPC = "http/protobuf", "http/json", "grpc"
 Compression = Literal["gzip", "zstd"]
 DEFAULT_SECONDS: Final = 10.0
+ANSWER_BYTES: Final = 64 * 1024
+"""Maximum bytes read from a response."""
 _PORTS: Final = {HTTP: 4318, JSON: 4318, GRPC: 4317}
 _PREFIX: Final = "OTEL_EXPORTER_OTLP_"
 _log = logging.getLogger("tooltrace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -12,7 +13,7 @@ from google.rpc.error_details_pb2 import RetryInfo  # type: ignore[import-untype
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 
 from tooltrace.errors import ConfigError
-from tooltrace.exporters.otlp_config import Signal, SignalSettings
+from tooltrace.exporters.otlp_config import ANSWER_BYTES, Signal, SignalSettings
 from tooltrace.exporters.protocol import Refused, Unavailable
 from tooltrace.version import __version__
 
@@ -36,6 +37,7 @@ class GrpcSender:
         self._settings = settings
         self._metadata = tuple(settings.headers.items())
         self._closed = False
+        self._lock = threading.Lock()
         self._connect()
 
     def _connect(self) -> None:
@@ -47,10 +49,10 @@ class GrpcSender:
         try:
             answer: bytes = self._export(request, timeout=self._settings.seconds, metadata=self._metadata)
         except grpc.RpcError as error:
-            # a dead connection may go unnoticed: open a new one
-            if error.code() is _Code.DEADLINE_EXCEEDED and not self._closed:
-                self._channel.close()
-                self._connect()
+            if f" vs. {ANSWER_BYTES})" in (error.details() or ""):  # accepted, with a response too long to read
+                return b""
+            if error.code() is _Code.DEADLINE_EXCEEDED:  # a dead connection may go unnoticed: open a new one
+                self._reconnect()
             raise self._error(error) from error
         except ValueError as error:  # the channel was closed by another thread
             raise Unavailable(f"the connection to {self._settings.place} is closed: {error}") from error
@@ -58,8 +60,15 @@ class GrpcSender:
 
     def close(self) -> None:
         """Close the channel; a running call is cancelled."""
-        self._closed = True
-        self._channel.close()
+        with self._lock:
+            self._closed = True
+            self._channel.close()
+
+    def _reconnect(self) -> None:
+        with self._lock:
+            if not self._closed:
+                self._channel.close()
+                self._connect()
 
     def _error(self, error: Any) -> Unavailable | Refused:
         code, details = error.code(), " ".join((error.details() or "").split())[:300]
@@ -97,6 +106,7 @@ def _channel(settings: SignalSettings) -> grpc.Channel:
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.initial_reconnect_backoff_ms", 200),
         ("grpc.max_reconnect_backoff_ms", 2000),
+        ("grpc.max_receive_message_length", ANSWER_BYTES),
     )
     if settings.insecure:
         return grpc.insecure_channel(target, options=options, compression=compression)

@@ -22,13 +22,11 @@ from google.protobuf.message import DecodeError
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 
 from tooltrace.core import zstd
-from tooltrace.exporters.otlp_config import JSON, Compression, SignalSettings
+from tooltrace.exporters.otlp_config import ANSWER_BYTES, JSON, Compression, SignalSettings
 from tooltrace.exporters.protocol import Refused, Unavailable
 from tooltrace.otel.otlp.proto_json import merge_json
 from tooltrace.version import __version__
 
-ANSWER_BYTES: Final = 64 * 1024
-"""Maximum bytes read from a response."""
 _COMPRESS: Final[dict[Compression | None, Callable[[bytes], bytes]]] = {
     None: lambda request: request,
     "gzip": lambda request: gzip.compress(request, 6),
@@ -129,13 +127,13 @@ class _Connections:
         if self._expired:
             raise TimeoutError(f"the request took longer than {seconds:g} s")
 
-    def add(self, connection: urllib3.connection.HTTPConnection) -> None:
-        """Add a connection that was just opened."""
+    def add(self, sock: socket.socket | None) -> None:
+        """Add the socket of a connection that was just opened."""
         with self._lock:
-            if connection.sock is not None:
-                self._open.add(connection.sock)
+            if sock is not None:
+                self._open.add(sock)
                 if self._expired:
-                    _shut_down(connection.sock)
+                    _shut_down(sock)
 
     def shut_down(self) -> None:
         """End all reads and writes of the connections."""
@@ -164,14 +162,20 @@ def seconds_of(retry_after: str | None) -> float | None:
 
 def _pool(settings: SignalSettings, connections: _Connections) -> urllib3.PoolManager:
     class Connection(urllib3.connection.HTTPConnection):
-        def connect(self) -> None:
-            super().connect()
-            connections.add(self)
+        def _new_conn(self) -> socket.socket:  # before a proxy is asked for a tunnel, which it may answer slowly
+            sock = super()._new_conn()
+            connections.add(sock)
+            return sock
 
     class TlsConnection(urllib3.connection.HTTPSConnection):
+        def _new_conn(self) -> socket.socket:
+            sock = super()._new_conn()
+            connections.add(sock)
+            return sock
+
         def connect(self) -> None:
             super().connect()
-            connections.add(self)
+            connections.add(self.sock)
 
     class Pool(urllib3.HTTPConnectionPool):
         ConnectionCls = Connection

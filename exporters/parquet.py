@@ -1,5 +1,9 @@
-"""Parquet, a folder for each kind of record: ``tool_calls/day=2026-11-21/tool_name=search/data.parquet``.
+"""Parquet, as one file or as a folder.
 
+A path that ends in ``.parquet``, and is not a folder already, is a file with the tool calls; other records are in files
+beside it, named after their tables: ``calls.parquet``, ``calls.outcomes.parquet``. An export replaces the files.
+
+Any other path is a folder, with a folder for each kind of record: ``tool_calls/day=2026-11-21/tool_name=search/data.parquet``.
 Calls are partitioned by the UTC day of their start and by tool, all other records by day; zstd. The columns are those
 of the store's tables, ``tool`` among them. ``tool_name`` is the tool's name in a form that is safe in a file system: a
 name with other characters than letters, digits, ``_``, ``-`` and ``.``, or a long one, is shortened and ends in a hash.
@@ -11,7 +15,6 @@ are kept, and a record that is already there is not written again, so a second e
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import tempfile
@@ -24,9 +27,10 @@ from typing import IO, TYPE_CHECKING, Final
 import orjson
 
 from tooltrace.core.fields import fields_of
-from tooltrace.core.records import Record
+from tooltrace.core.records import Record, ToolCall
 from tooltrace.exporters.atomic_file import TEMP_SUFFIX, require_path
 from tooltrace.exporters.protocol import Refused, Target
+from tooltrace.store.flock import LOCK_EX, flock
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.schema import ATTEMPTS, JSON, RECORDS, TEXT, Table, quote_identifier, quote_literal
 
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 FILE: Final = "data.parquet"
+SUFFIX: Final = ".parquet"
 _KIND: Final = {record: kind for kind, record in KINDS.items()}
 _OPTIONS: Final = "FORMAT parquet, COMPRESSION zstd"
 _TOOL_NAME: Final = (
@@ -43,14 +48,14 @@ _TOOL_NAME: Final = (
 
 
 class Parquet:
-    """The folder at ``path``. Records wait in a hidden folder beside it until ``close``."""
+    """A file or a folder at ``path``. Records wait in a hidden folder beside it until ``close``."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._files: dict[str, IO[bytes]] = {}
         self._longest = 0
         with self._converted_errors():
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._prepare()
             prefix = f".{path.name[:80]}-"
             self._waiting = Path(tempfile.mkdtemp(prefix=prefix, suffix=TEMP_SUFFIX, dir=path.absolute().parent))
 
@@ -65,7 +70,7 @@ class Parquet:
     def close(self) -> None:
         """Write the parts. Raises Refused; parts published before that are complete."""
         if self._waiting.exists():
-            with self._converted_errors(), _locked(self._path):
+            with self._converted_errors():
                 self._publish()
             self.abandon()
 
@@ -81,17 +86,13 @@ class Parquet:
             self._files[kind] = (self._waiting / f"{kind}.jsonl").open("wb")
         return self._files[kind]
 
-    def _publish(self) -> None:
-        from tooltrace.store.connection import connect
+    def _prepare(self) -> None:
+        """Check the path, and create the folders above it."""
+        raise NotImplementedError
 
-        with connect() as con:
-            for kind, file in self._files.items():
-                file.close()
-                table = RECORDS[kind]
-                parts = self._waiting / kind
-                _split(con, table, self._waiting / f"{kind}.jsonl", parts, self._longest)
-                for part in sorted({found.parent for found in parts.rglob("*.parquet")}):
-                    _merge(con, table, part, self._path / table.public / part.relative_to(parts))
+    def _publish(self) -> None:
+        """Write the waiting records to their final place."""
+        raise NotImplementedError
 
     @contextmanager
     def _converted_errors(self) -> Iterator[None]:
@@ -107,9 +108,63 @@ class Parquet:
             raise Refused(f"{self._path} cannot be written: {cause}", whole=True) from error
 
 
+class ParquetFolder(Parquet):
+    """The folder at ``path``, to which an export adds its records."""
+
+    def _prepare(self) -> None:
+        self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _publish(self) -> None:
+        from tooltrace.store.connection import connect
+
+        with _locked(self._path), connect() as con:
+            for kind, file in self._files.items():
+                file.close()
+                table = RECORDS[kind]
+                parts = self._waiting / kind
+                _split(con, table, self._waiting / f"{kind}.jsonl", parts, self._longest)
+                for part in sorted({found.parent for found in parts.rglob("*.parquet")}):
+                    _merge(con, table, part, self._path / table.public / part.relative_to(parts))
+
+
+class ParquetFile(Parquet):
+    """The file at ``path``, and the files beside it."""
+
+    def _prepare(self) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+
+    def _publish(self) -> None:
+        """Replace the files, the calls last. A file beside ``path`` for which there are no rows becomes an empty table."""
+        from tooltrace.store.connection import connect
+
+        others = {kind: _sibling(self._path, table) for kind, table in RECORDS.items() if table is not ATTEMPTS}
+        files = {kind: path for kind, path in others.items() if kind in self._files or path.exists()}
+        files[_KIND[ToolCall]] = self._path
+        with connect() as con:
+            for kind in files:
+                self._file_of(kind).close()
+                source = _source(RECORDS[kind], self._waiting / f"{kind}.jsonl", self._longest)
+                order = quote_identifier(RECORDS[kind].time)
+                con.execute(
+                    f"COPY (SELECT {', '.join(_values(RECORDS[kind]))} FROM {source} ORDER BY {order}) "
+                    f"TO {quote_literal(str(self._waiting / kind))} ({_OPTIONS})"
+                )
+        for kind, path in files.items():
+            written = self._waiting / kind
+            written.chmod(0o600)
+            written.replace(path)
+
+
+def _sibling(path: Path, table: Table) -> Path:
+    """Return the path for the rows of ``table``: ``calls.parquet`` has ``calls.outcomes.parquet`` beside it."""
+    return path.with_name(f"{path.stem}.{table.public}{path.suffix}")
+
+
 def create(target: Target) -> Parquet:
     """Create the destination; see :mod:`tooltrace.exporters.registry`."""
-    return Parquet(require_path(target.path, "parquet"))
+    path = require_path(target.path, "parquet")
+    is_file = path.suffix.lower() == SUFFIX and not path.is_dir()
+    return ParquetFile(path) if is_file else ParquetFolder(path)
 
 
 def _row(record: Record) -> bytes:
@@ -127,23 +182,33 @@ def _row(record: Record) -> bytes:
 
 def _split(con: DuckDBPyConnection, table: Table, lines: Path, parts: Path, longest: int) -> None:
     """Convert the lines into Parquet files, in folders by partition."""
-    types = ", ".join(
-        f"{quote_identifier(column.name)}: {quote_literal(TEXT if column.type == JSON else column.type)}"
-        for column in table.columns
-    )
-    values = [
-        f"CAST({quote_identifier(column.name)} AS {column.type}) AS {quote_identifier(column.name)}"
-        for column in table.columns
-    ]
+    values = _values(table)
     keys = {"day": f"strftime({quote_identifier(table.time)}, '%Y-%m-%d')"}
     if table is ATTEMPTS:
         keys["tool_name"] = _TOOL_NAME
     values += [f"{value} AS {name}" for name, value in keys.items()]
     con.execute(
-        f"COPY (SELECT {', '.join(values)} FROM read_json({quote_literal(str(lines))}, format = 'newline_delimited', "
-        f"columns = {{{types}}}, maximum_object_size = {max(16 * 1024 * 1024, 2 * longest)})) "
+        f"COPY (SELECT {', '.join(values)} FROM {_source(table, lines, longest)}) "
         f"TO {quote_literal(str(parts))} ({_OPTIONS}, PARTITION_BY ({', '.join(keys)}))"
     )
+
+
+def _source(table: Table, lines: Path, longest: int) -> str:
+    """Return the table function that reads ``lines``."""
+    types = ", ".join(
+        f"{quote_identifier(column.name)}: {quote_literal(TEXT if column.type == JSON else column.type)}"
+        for column in table.columns
+    )
+    return (
+        f"read_json({quote_literal(str(lines))}, format = 'newline_delimited', columns = {{{types}}}, "
+        f"maximum_object_size = {max(16 * 1024 * 1024, 2 * longest)})"
+    )
+
+
+def _values(table: Table) -> list[str]:
+    """Return the SELECT list that gives the columns their types."""
+    names = [(quote_identifier(column.name), column.type) for column in table.columns]
+    return [f"CAST({name} AS {kind}) AS {name}" for name, kind in names]
 
 
 def _merge(con: DuckDBPyConnection, table: Table, part: Path, folder: Path) -> None:
@@ -174,7 +239,7 @@ def _locked(folder: Path) -> Iterator[None]:
     fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         with contextlib.suppress(OSError):  # the file system may not support locks
-            fcntl.flock(fd, fcntl.LOCK_EX)
+            flock(fd, LOCK_EX)
         yield
     finally:
         os.close(fd)

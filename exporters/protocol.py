@@ -1,14 +1,4 @@
-"""Protocols of destinations, and the errors with which they reject records.
-
-::
-
-    ExportError              the base; a TooltraceError
-    ├── Unavailable          not now: the same records can be sent again later
-    ├── Refused              never: the same records would be refused again
-    ├── PartlyRefused        accepted, except for some records
-    ├── UnknownExporter      no destination has that name
-    └── MissingExtra         a package that the destination needs is not installed
-"""
+"""Protocols of destinations. ``tooltrace.errors`` has the errors with which they reject records."""
 
 from __future__ import annotations
 
@@ -18,7 +8,29 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from tooltrace.core.records import Record
-from tooltrace.errors import TooltraceError
+from tooltrace.errors import (
+    ExportError,
+    MissingExtra,
+    PartlyRefused,
+    Refused,
+    Unavailable,
+    UnknownExporter,
+)
+
+__all__ = [
+    "AtomicDestination",
+    "Destination",
+    "ExportError",
+    "InParts",
+    "MissingExtra",
+    "MultiPartDestination",
+    "PartlyRefused",
+    "Refused",
+    "Target",
+    "Unavailable",
+    "UnknownExporter",
+    "Whole",
+]
 
 
 @runtime_checkable
@@ -76,49 +88,3 @@ class Target:
     """The service of this process."""
     host: str | None = None
     """The machine of this process."""
-
-
-class ExportError(TooltraceError):
-    """Base of the errors of destinations: records were not accepted."""
-
-
-class Unavailable(ExportError):
-    """The destination does not accept records now; the same records can be sent later.
-
-    ``retry_after``: seconds that the receiver requested to wait, if any. ``doubtful``: the data may be the cause, so
-    that the records count as refused after some attempts.
-    """
-
-    def __init__(self, message: str, retry_after: float | None = None, *, doubtful: bool = False) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
-        self.doubtful = doubtful
-
-
-class Refused(ExportError):
-    """The destination refuses the records, and would refuse them again.
-
-    ``whole``: independent of the records, so that fewer of them would fail too. ``count``: number of refused records,
-    if not all.
-    """
-
-    def __init__(self, message: str, *, whole: bool = False, count: int | None = None) -> None:
-        super().__init__(message)
-        self.whole = whole
-        self.count = count
-
-
-class PartlyRefused(ExportError):
-    """The destination accepted all records except ``count`` of them; it is not known which ones."""
-
-    def __init__(self, message: str, count: int) -> None:
-        super().__init__(message)
-        self.count = count
-
-
-class UnknownExporter(ExportError, LookupError):
-    """No destination has that name."""
-
-
-class MissingExtra(ExportError, ImportError):
-    """A package that the destination needs is not installed."""

@@ -12,6 +12,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
+from tooltrace.errors import near
 from tooltrace.exporters.protocol import Destination, MissingExtra, Target, UnknownExporter
 from tooltrace.store import base
 
@@ -76,7 +77,8 @@ def _load(name: str) -> Factory:
     else:
         point = next((point for point in _found() if point.name == name), None)
         if point is None:
-            raise UnknownExporter(f"unknown destination {name!r}: expected one of {', '.join(available())}")
+            hint = near(name, available()) or f"; the destinations are {', '.join(available())}"
+            raise UnknownExporter(f"there is no destination {name!r}{hint}")
         found = point.load()
     factory: Factory = found
     return factory

@@ -20,6 +20,8 @@
 --   attempt      count  1 for the first execution of the call
 --   call_id      text   id of the call
 --   span_id      text   id of the span
+-- important: started_at, tool, relation, scope, status, call_id, duration_ms
+-- next: show {call_id}
 WITH target AS (
     SELECT trace_id, span_id, parent_span_id, started_at FROM attempts WHERE span_id = $span_id
 ),

@@ -37,6 +37,8 @@
 --   conversation  text   conversation of the call
 --   agent         text   agent that made the call
 --   span_id       text   id of the attempt
+-- important: ended_at, tool, status, call_id, duration_ms, code, said
+-- next: show {call_id}
 WITH ended AS (
     SELECT *,
         -- at most 1e12 ms (31 years): an imported duration may be any number

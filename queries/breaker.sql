@@ -41,6 +41,8 @@
 --   too_few          mark            attempts < min_n, or they are from fewer than 5 clusters
 --   clusters         count           conversations among would_block, or traces without a conversation
 --   design_effect    ratio           blocked attempts for each independent one that precision is as precise as
+-- hidden: trips
+-- next: query burn_rate --tool {tool}
 -- source: a breaker that counts consecutive failures and closes by itself after a time, as in HelloAgents; Wilson score
 --   interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH RECURSIVE scoped AS (

@@ -46,6 +46,9 @@
 --   too_few         mark             attempts < min_n, or they are from fewer than 5 clusters: read the interval
 --   clusters        count            conversations with finished attempts of the history in the long window, or traces without a conversation
 --   design_effect   ratio            attempts for each independent one that burn_long is as precise as
+-- important: windows, burn, alerting, attempts, failures, burn_long
+-- hidden: failures, short_failures
+-- next: query incidents --tool {tool}
 -- source: multiwindow, multi-burn-rate alerts (Beyer et al., The Site Reliability Workbook, 2018, chapter 5); Wilson
 --   score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH pairs AS (

@@ -78,6 +78,9 @@
 --   clusters                  count           conversations (or traces, or attempts) that n belong to
 --   design_effect             ratio           n / independent attempts that accuracy would be equally certain with; 1 if each cluster has one
 --   too_few                   mark            n < min_n, or fewer than 5 clusters of several attempts: read the intervals, not the values
+-- important: n, accuracy, gap, mean_confidence, ece, miscalibrated
+-- hidden: n
+-- next: query reliability --tool {tool}
 -- source: ECE and MCE: Naeini 2015; its bias: Bröcker 2012, Kumar 2019 (a bin of one call counts 0); mcb, dsc, unc:
 --   CORP, Dimitriadis, Gneiting and Jordan 2021; Cox 1958; Spiegelhalter 1986; AURC: Geifman 2019, expected over ties; clusters:
 --   Kish 1965, Korn and Graubard 1998, Rao and Scott 1984; interval of gap: Zou 2007 (MOVER)

@@ -56,6 +56,8 @@
 --   trace_id        text   OpenTelemetry trace id, 32 hex digits
 --   span_id         text   OpenTelemetry span id, 16 hex digits; unique, the key of the row
 --   parent_span_id  text   id of the span that was current when the tool was called
+-- important: tool, call_id, attempt, started_at, status, ending, code, duration_ms
+-- next: show {call_id}
 WITH named AS (
     SELECT
         tool,

@@ -16,6 +16,7 @@
 --   note             text   note of that person
 --   changed          json   arguments that the person changed or added
 --   resumed_span_id  text   the attempt that continued after the answer
+-- next: show {call_id}
 SELECT
     call_id,
     span_id,

@@ -25,6 +25,8 @@
 --   before_rate  share  for a version: failure rate of the versions of the tool that are older
 --   clusters     count  conversations with finished attempts with it, or traces without a conversation
 --   design_effect  ratio  finished attempts for each independent one that rate is as precise as; NULL for a code
+-- important: kind, tool, name, first_seen, attempts, failures, rate
+-- next: query errors --tool {tool}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH per_cluster AS (
     SELECT tool, tool_version, code, draw_key(conversation_id, trace_id) AS cluster,

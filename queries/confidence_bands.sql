@@ -30,6 +30,9 @@
 --   clusters         count           conversations (or traces, or attempts) that n belong to
 --   design_effect    ratio           n / independent attempts that accuracy would be equally certain with; 1 if each cluster has one
 --   too_few          mark            n < min_n, or fewer than 5 clusters of several attempts: read the interval, not the accuracy
+-- important: band, n, accuracy, mean_confidence
+-- hidden: n
+-- next: query calibration --tool {tool}
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124; effective number of
 --   attempts: Kish 1965, Korn and Graubard 1998
 WITH scoped AS (

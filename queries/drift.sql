@@ -72,6 +72,9 @@
 --   too_few           mark          n < min_n, or two to four conversations, or as unequal as fewer than four equal ones: they do not show how alike their attempts are
 --   clusters          count         conversations among the n attempts; without conversations, traces
 --   design_effect     ratio         attempts that say as much as one independent attempt
+-- important: statistic, worse, alarm_at, change_point, before, after
+-- hidden: n
+-- next: query timeline --tool {tool}
 -- source: CUSUM (Page 1954), its limit by Ville's inequality; change point (Smith 1975) with the priors Beta(1/2, 1/2) of
 --   Jeffreys 1946; 20 times is "strong" (Kass and Raftery 1995); the factor under chance alone falls with the root
 --   of n: Bartlett 1957; Wilson score interval (Wilson 1927), z^2 = 3.841458820694124, and at z = 1.6448536269514722

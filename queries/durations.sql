@@ -14,6 +14,7 @@
 --   n         count  attempts in the range
 --   failures  count  attempts in the range with status 'error'
 --   share     share  n / attempts of the group
+-- next: query latency --tool {tool}
 SELECT
     /* by names */ tool, /* end by */
     power(10, step / 10.0) AS from_ms,

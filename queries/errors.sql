@@ -31,6 +31,8 @@
 --   message          text                   error message; the parts that differ are replaced by <text>, <url>, <path>, <id> and <n>
 --   clusters         count                  conversations with failed attempts in the window, or traces without a conversation
 --   design_effect    ratio                  failed attempts for each independent one that share is as precise as
+-- important: n, code, message, share, last_seen, type
+-- next: show {example_call_id}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH failed AS (
     SELECT *,

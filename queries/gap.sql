@@ -29,6 +29,8 @@
 --   clusters         count      conversations (or traces, or attempts) that n belong to
 --   design_effect    ratio      n / independent attempts that accuracy would be equally certain with; 1 if each cluster has one
 --   too_few          mark       n < min_n, or fewer than 5 clusters of several attempts: read the interval, not the gap
+-- hidden: n
+-- next: query calibration
 -- source: Wilson score interval (Wilson 1927) of the effective number of attempts (Kish 1965, Korn and Graubard 1998);
 --   interval of the difference: Zou 2007 (MOVER); z = 1.959963984540054
 WITH judgements AS (

@@ -44,6 +44,9 @@
 --   excess_high      high(excess_failures)  95 % interval of excess_failures
 --   clusters         count                  conversations among calls, or traces without a conversation
 --   design_effect    ratio                  calls for each independent one that rate is as precise as
+-- important: failed_calls, rate, hurt_ms, excess_failures, calls, cost_ms
+-- hidden: failed_calls
+-- next: query errors --tool {tool}
 -- source: interval of the excess: Newcombe 1998, method 10, from the limits of both rates; interval of a rate: Wilson
 --   score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH scoped AS (

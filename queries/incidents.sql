@@ -50,6 +50,8 @@
 --   clusters             count  conversations (without one, traces) with failures in the incident
 --   by_bursts            number  expected number of runs as long as its longest one, if a failure is followed by another one as often as in the rest of the history
 --   bursty               mark   by_bursts >= chance: the tool often fails several times in a row
+-- important: started, lasted_ms, failures, attempts, code, time_to_recovery_ms
+-- next: query errors --tool {tool}
 -- source: an open incident is a censored time to recovery (Kaplan and Meier 1958); expected number of runs of r successes
 --   in n trials, p^r (1 + (n - r) (1 - p)): Feller 1968, volume 1, XIII.7; rate with the prior Beta(1/2, 1/2) of Jeffreys
 --   1946; conversations: beta-binomial (Skellam 1948), correlation by moments (Kleinman 1973)

@@ -12,6 +12,7 @@
 --   labeler     text    person or program that gave the label
 --   reason      text    reason for the label
 --   labeled_at  time    time of the label
+-- next: show {call_id}
 SELECT call_id, span_id, correct, score, labeler, reason, labeled_at
 FROM outcomes
 WHERE call_id = $call_id

@@ -37,6 +37,8 @@
 --   p95_high                high(p95)   95 % interval of p95; NULL for fewer than about 105 independent attempts
 --   clusters                count  conversations among n, or traces without a conversation
 --   design_effect           ratio  attempts for each independent one that p50 is as precise as
+-- hidden: n
+-- next: query timeline --tool {tool}
 -- source: percentiles by linear interpolation between order statistics (Hyndman and Fan 1996, type 7); their intervals:
 --   order statistics with the design effect (Woodruff 1952), normal approximation of the binomial; Wilson score interval
 --   (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)

@@ -38,6 +38,8 @@
 --   too_few        mark   errors < min_n, or they are from fewer than 5 clusters: read the interval, not the share
 --   clusters       count  conversations among errors, or traces without a conversation
 --   design_effect  ratio  errors for each independent one that share is as precise as
+-- important: n, errors, share, evidence, call_id
+-- next: show {call_id}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH failed AS (
     SELECT *,

@@ -38,6 +38,7 @@
 --   clusters         count                conversations among attempts, or traces without a conversation
 --   design_effect    ratio                attempts for each independent one that rate is as precise as
 --   unread           aside                attempts that returned, where nothing states whether they worked; counted as not failed
+-- next: query failure_rate
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998); interval of a
 --   percentile: order statistics with the design effect (Woodruff 1952), normal approximation of the binomial;
 --   percentiles by linear interpolation (Hyndman and Fan 1996, type 7)

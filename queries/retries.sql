@@ -57,6 +57,8 @@
 --   too_few              mark                  calls < min_n, or they are from fewer than 5 clusters
 --   clusters             count                 conversations among flagged_retried, or traces without a conversation
 --   design_effect        ratio                 flagged_retried for each independent one that flag_precision is as precise as
+-- hidden: retried
+-- next: query retry_storms --tool {tool}
 -- source: backoff limits: Brooker 2015, Exponential Backoff and Jitter ("full jitter"); intervals: Wilson score
 --   (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH scoped AS (

@@ -37,6 +37,9 @@
 --   clusters      count               conversations (or traces, or attempts) that the attempts of the window belong to
 --   design_effect ratio               attempts / independent attempts that failure_rate would be equally certain with
 --   too_few       mark                attempts < min_n, or fewer than 5 clusters of several attempts
+-- important: window, retries, retry_share, rising, failures, attempts
+-- hidden: retries
+-- next: query retries --tool {tool}
 -- source: a tenth: the retry budget of Site Reliability Engineering (Beyer and others 2016), chapter 21; rise_p: Fisher's exact
 --   test (1935), mid-p (Lancaster 1961), its tail bounded by a geometric sequence, with effective counts (Rao and Scott
 --   1992); intervals: Wilson score (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124, with the effective number

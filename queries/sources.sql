@@ -45,6 +45,8 @@
 --   too_few                   mark   labelled < min_n, or they are from fewer than 5 clusters: read the interval, not the rate
 --   clusters                  count  conversations among labelled, or traces without a conversation
 --   design_effect             ratio  labelled attempts for each independent one that accuracy is as precise as
+-- important: source, type, n, accuracy, overconfident_by
+-- next: query calibration --tool {tool}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH finished AS (
     SELECT

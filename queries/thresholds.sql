@@ -47,6 +47,8 @@
 --   clusters                  count   conversations (or traces, or attempts) that the judged attempts belong to
 --   design_effect             ratio   judged / independent attempts that the share of right results would be equally certain with; 1 if each cluster has one
 --   too_few                   mark    judged < min_n, or fewer than 5 clusters of several attempts
+-- hidden: judged
+-- next: query reliability --tool {tool}
 -- source: Clopper and Pearson 1934, one-sided, of the effective number of attempts (Korn and Graubard 1998); fixed-sequence
 --   testing; approximation of the test: Peizer and Pratt 1968, exact where it is close to the limit
 WITH RECURSIVE scoped AS (
@@ -137,15 +139,15 @@ running AS (
 ),
 -- one row per confidence: sums over the clusters with this confidence or more; ss, sn, nn: of squares and of the product
 points AS (
-    SELECT grp, p, sum(n) OVER down AS n, sum(s) OVER down AS s, sum(clusters) OVER down AS clusters,
-        sum(ss) OVER down AS ss, sum(sn) OVER down AS sn, sum(nn) OVER down AS nn
+    SELECT grp, p, sum(n) OVER or_more AS n, sum(s) OVER or_more AS s, sum(clusters) OVER or_more AS clusters,
+        sum(ss) OVER or_more AS ss, sum(sn) OVER or_more AS sn, sum(nn) OVER or_more AS nn
     FROM (
         SELECT grp, p, sum(n) AS n, sum(s) AS s, count(*) FILTER (WHERE n_to = n) AS clusters,
             sum(s * (2 * s_to - s)) AS ss, sum(s_to * n_to - (s_to - s) * (n_to - n)) AS sn, sum(n * (2 * n_to - n)) AS nn
         FROM running
         GROUP BY grp, p
     )
-    WINDOW down AS (PARTITION BY grp ORDER BY p DESC)
+    WINDOW or_more AS (PARTITION BY grp ORDER BY p DESC)
 ),
 requested AS (
     SELECT DISTINCT CAST(trim(word) AS DOUBLE) AS pi FROM (SELECT unnest(string_split($asked, ',')) AS word)

@@ -29,6 +29,8 @@
 --   too_few   mark        attempts < min_n, or they are from fewer than 5 clusters: read the interval, not the rate
 --   clusters  count       conversations with finished attempts, or traces without a conversation
 --   design_effect  ratio  attempts for each independent one that rate is as precise as
+-- important: started, attempts, failures, rate, p95
+-- next: query incidents --tool {tool}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH scoped AS (
     SELECT

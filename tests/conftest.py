@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +18,22 @@ import pytest
 from hypothesis import settings
 
 import tooltrace as tt
+from tests.examples import QUICK, THOROUGH
 from tests.needs import missing
+from tests.stores import copy_schema
 from tooltrace import faults as faults_module
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.faults import faults
 from tooltrace.recording import config
+from tooltrace.store import migrations
 from tooltrace.store.journal_format import decode
 from tooltrace.store.paths import StorePaths
 
 Calls = Callable[[], list[ToolCall]]
+SCREEN = {"width": 1280, "height": 900}
 
-settings.register_profile("quick", max_examples=40, deadline=None)
-settings.register_profile("thorough", max_examples=500, deadline=None)
+settings.register_profile("quick", max_examples=QUICK, deadline=None, print_blob=True)
+settings.register_profile("thorough", max_examples=THOROUGH, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
@@ -48,6 +54,22 @@ def pytest_sessionfinish() -> None:
     gc.unfreeze()
 
 
+@pytest.fixture(scope="module")
+def frozen() -> None:
+    """Leave what earlier tests made out of garbage collection too, for a module that collects in each of its tests."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def copied_schema(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A new store gets a copy of the schema; ``tests.stores.create_schema`` is what creates it outside of tests."""
+    template = tmp_path_factory.mktemp("schema") / "template.duckdb"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrations, "create", partial(copy_schema, template=template))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def strict(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A fault of the recorder fails the test; nothing is written beside the test's own files."""
@@ -66,13 +88,13 @@ def lenient(monkeypatch: pytest.MonkeyPatch) -> None:
 def store(tmp_path: Path) -> Iterator[Path]:
     """A fresh store that the process records into."""
     path = tmp_path / "t.duckdb"
-    before = config._recorder
+    before = config.active_recorder
     faults.drain()
     tt.configure(store=path)
     yield path
     tt.shutdown()
     with config._lock.current:
-        config._recorder = before
+        config.active_recorder = before
 
 
 def records(store: Path) -> list[Record]:
@@ -118,3 +140,37 @@ def browser() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Any) -> Any:
+    """A page that the tests of a module share: a new one costs half a second of CPU. ``page`` resets it after each test."""
+    context = browser.new_context(locale="en-GB", timezone_id="Europe/Berlin", viewport=SCREEN)
+    tab = context.new_page()
+    tab.set_default_timeout(120_000)
+    return tab
+
+
+Listeners = dict[str, Callable[[Any], object]]
+
+
+@contextmanager
+def used(tab: Any, listeners: Listeners) -> Iterator[Any]:
+    """Lend ``tab`` to one test, with these listeners; leave it empty, without listeners, and as it was made."""
+    for event, listener in listeners.items():
+        tab.on(event, listener)
+    added = []
+    tab.on = lambda event, listener: (added.append((event, listener)), type(tab).on(tab, event, listener))
+    try:
+        yield tab
+    finally:
+        del tab.on
+        with suppress(Exception):  # a page without an origin has no storage
+            tab.evaluate("localStorage.clear(); sessionStorage.clear()")
+        for event, listener in [*listeners.items(), *added]:
+            tab.remove_listener(event, listener)
+        tab.goto("about:blank")
+        tab.emulate_media(media="null", color_scheme="light")
+        tab.set_viewport_size(SCREEN)
+        tab.context.set_offline(False)
+        tab.context.clear_cookies()

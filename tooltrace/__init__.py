@@ -10,34 +10,42 @@
 Every call becomes an OpenTelemetry span, a structured log line and a row in DuckDB.
 """
 
+import warnings
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tooltrace import clickhouse as _clickhouse  # noqa: F401 - registers its URLs and its destination
-from tooltrace.analysis.api import connect, query
 from tooltrace.core.codes import NextAction, ToolErrorCode
 from tooltrace.core.confidence import ConfidenceRules
 from tooltrace.core.next_step import NextStep, resolve_next_step
 from tooltrace.core.records import ToolCall
-from tooltrace.core.response import PausedCall, ResponseMeta, Source, ToolError, ToolResponse
+from tooltrace.core.response import ErrorInfo, PausedCall, ResponseMeta, Source, ToolResponse
 from tooltrace.errors import TooltraceError
-from tooltrace.labels import correct, label, outcome_from
+from tooltrace.installation import warn_if_overlapping as _warn_if_overlapping
 from tooltrace.normalize import CERTAIN_RULES, RULES, Rule, normalize, rule
-from tooltrace.recording.config import configure, flush, shutdown
+from tooltrace.recording.config import configure, flush, health, shutdown
 from tooltrace.recording.context import context
 from tooltrace.recording.decorator import trace_tool
+from tooltrace.recording.health import Health
 from tooltrace.recording.integration_registry import install, uninstall
 from tooltrace.recording.logger import TraceLogger
 from tooltrace.redact.redaction import Redaction
 from tooltrace.version import __version__
 
 if TYPE_CHECKING:
+    from tooltrace.analysis.api import connect, query
     from tooltrace.ingest.spans import TooltraceSpanProcessor
+    from tooltrace.labels.api import outcome_from
+    from tooltrace.labels.correction import correct
+    from tooltrace.labels.label import label
     from tooltrace.tools import ToolRegistry, tool
 
 __all__ = [
     "CERTAIN_RULES",
     "RULES",
     "ConfidenceRules",
+    "ErrorInfo",
+    "Health",
     "NextAction",
     "NextStep",
     "PausedCall",
@@ -46,7 +54,6 @@ __all__ = [
     "Rule",
     "Source",
     "ToolCall",
-    "ToolError",
     "ToolErrorCode",
     "ToolRegistry",
     "ToolResponse",
@@ -59,6 +66,7 @@ __all__ = [
     "context",
     "correct",
     "flush",
+    "health",
     "install",
     "label",
     "normalize",
@@ -73,17 +81,31 @@ __all__ = [
 ]
 
 
+_warn_if_overlapping()
+
+_MODULES = {
+    "connect": "tooltrace.analysis.api",
+    "query": "tooltrace.analysis.api",
+    "correct": "tooltrace.labels.correction",
+    "label": "tooltrace.labels.label",
+    "outcome_from": "tooltrace.labels.api",
+    "ToolRegistry": "tooltrace.tools",
+    "tool": "tooltrace.tools",
+    "TooltraceSpanProcessor": "tooltrace.ingest.spans",
+}
+"""The public names that a process that only records does not need, with their modules."""
+
+
 def __getattr__(name: str) -> Any:
-    """Import a public name on first access.
+    """Import a public name on first access, where not every process needs it."""
+    if name == "ToolError":
+        warnings.warn("tooltrace.ToolError is now called ErrorInfo", DeprecationWarning, stacklevel=2)
+        return ErrorInfo
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return value
 
-    The registry is often not needed, because an agent's framework brings its own; neither is the span processor.
-    """
-    if name in ("ToolRegistry", "tool"):
-        from tooltrace import tools
 
-        return getattr(tools, name)
-    if name == "TooltraceSpanProcessor":
-        from tooltrace.ingest.spans import TooltraceSpanProcessor
-
-        return TooltraceSpanProcessor
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

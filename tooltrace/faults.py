@@ -9,16 +9,19 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]  # signal.getsignal() spells the handler by its repr, which may run code of a recorded object
 import logging
 import os
+import sys
+import time
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from opcode import opmap
 from threading import get_ident, main_thread
 from types import CodeType, FunctionType, MethodType, TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 _RAISE = opmap.get("RAISE_VARARGS")
+_name_of = type.__dict__["__name__"].__get__
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 
 
@@ -78,6 +81,14 @@ _MAX_COUNTS = 1024
 """Number of separate counts in a LossCounter above which they are summed by reason."""
 
 
+class LastError(NamedTuple):
+    """The last error of the recorder in this process."""
+
+    at: float
+    """Seconds since the epoch."""
+    text: str
+
+
 class LossCounter:
     """Counts of lost records by reason, held until a journal has them.
 
@@ -91,27 +102,45 @@ class LossCounter:
     def reset_after_fork(self) -> None:
         """Forget all counts in a forked child, because the parent writes its own counts."""
         self._counted: deque[tuple[str, int]] = deque()
+        self._restored: deque[tuple[str, int]] = deque()
+        self._history: deque[tuple[str, int]] = deque()
         self._warned: dict[str, object] = {}
+        self.last_error: LastError | None = None
 
     def count(self, reason: str, number: int = 1) -> None:
         """Count ``number`` records as lost for ``reason``."""
-        self._counted.append((reason, number))
-        if len(self._counted) > _MAX_COUNTS:  # no writer drains the counts at present: sum them, to bound the memory
-            self._counted.extend(self.drain().items())
+        for counts in (self._counted, self._history):
+            counts.append((reason, number))
+            if len(counts) > _MAX_COUNTS:  # sum the counts, to bound the memory
+                counts.extend(_pop_all(counts).items())
+
+    def restore(self, counts: Mapping[str, int]) -> None:
+        """Hold ``counts``, which ``drain`` returned and no journal accepted, for ``reclaim``."""
+        self._restored.extend(counts.items())
 
     @property
     def pending(self) -> bool:
         """Whether there are counts that no journal has."""
-        return bool(self._counted)
+        return bool(self._counted or self._restored)
 
     def drain(self) -> dict[str, int]:
         """Return the counts since the last drain, and forget them."""
-        counts: Counter[str] = Counter()
-        with suppress(IndexError):
-            while True:
-                reason, number = self._counted.popleft()
-                counts[reason] += number
-        return dict(counts)
+        return _pop_all(self._counted)
+
+    def reclaim(self) -> dict[str, int]:
+        """Return the counts that were restored, and forget them."""
+        return _pop_all(self._restored)
+
+    def totals(self) -> dict[str, int]:
+        """Return all counts of this process by reason, whether a journal has them or not."""
+        totals: Counter[str] = Counter()
+        for reason, number in self._history.copy():
+            totals[reason] += number
+        return dict(totals)
+
+    def note_error(self, text: str) -> None:
+        """Set ``last_error``. ``text`` must contain nothing of a recorded call."""
+        self.last_error = LastError(time.time(), text)
 
     def warn_once(self, reason: str, message: str, *, counted: bool = True, trace: bool = False) -> None:
         """Log ``message`` the first time that ``reason`` occurs in this process.
@@ -129,6 +158,15 @@ class LossCounter:
             pass_on_signal(error)
 
 
+def _pop_all(counts: deque[tuple[str, int]]) -> dict[str, int]:
+    sums: Counter[str] = Counter()
+    with suppress(IndexError):
+        while True:
+            reason, number = counts.popleft()
+            sums[reason] += number
+    return dict(sums)
+
+
 faults = LossCounter()
 
 
@@ -141,6 +179,8 @@ def report_fault(where: str, *, lost: int = 1) -> None:
         raise  # noqa: PLE0704 - called from an except block
     if lost:
         faults.count(f"fault_{where}", lost)
+    error = sys.exception()  # its class alone: its text may contain a secret, or run code of a recorded object
+    faults.note_error(f"failed to {where} a call: {'unknown' if error is None else _name_of(type(error))}")
     faults.warn_once(
         f"fault_{where}", f"tooltrace failed to {where} a call; the tool itself is not affected", trace=True
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ def history(where: Path, put: Put) -> Path:
 def run(where: Path) -> Run:
     """``tooltrace …`` on the store ``where``."""
 
-    def run(*arguments: str, **more: Any) -> Result:
-        return CliRunner().invoke(cli, list(arguments), env={"TOOLTRACE_STORE": str(where)}, **more)
+    def run(*arguments: str, env: Mapping[str, str] | None = None, **more: Any) -> Result:
+        return CliRunner().invoke(cli, list(arguments), env={"TOOLTRACE_STORE": str(where), **(env or {})}, **more)
 
     return run

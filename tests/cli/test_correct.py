@@ -19,7 +19,7 @@ def statuses(where):
 
 
 def test_a_call_is_corrected_and_restored(run, history, statuses):
-    done = run("correct", "call_3", "--status", "error", "--code", "TIMEOUT", "--by", "ann", "--reason", "empty")
+    done = run("correct", "call_3", "--status", "error", "--code", "TIMEOUT", "--labeler", "ann", "--reason", "empty")
     assert (done.exit_code, done.stdout, done.stderr) == (0, "call_3 is corrected to error by ann.\n", "")
     assert statuses("call_3") == [("error", "TIMEOUT", "success")]
     done = run("correct", "call_3", "--status", "recorded")
@@ -39,7 +39,7 @@ def test_a_call_that_is_not_recorded_is_reported(run, history):
 
 
 @pytest.mark.parametrize(
-    "args", [(), ("--status", "ok"), ("--status", "success", "--code", "X"), ("--status", "error", "--by", " ")]
+    "args", [(), ("--status", "ok"), ("--status", "success", "--code", "X"), ("--status", "error", "--labeler", " ")]
 )
 def test_wrong_usage_records_nothing(run, history, where, args):
     assert run("correct", "call_3", *args).exit_code == 2

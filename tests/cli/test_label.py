@@ -39,12 +39,12 @@ def file(tmp_path):
 
 class TestOne:
     def test_a_label_is_stored_with_its_labeler(self, run, history, outcomes):
-        done = run("label", "call_3", "--wrong", "--by", "ann", "--reason", "stale")
+        done = run("label", "call_3", "--wrong", "--labeler", "ann", "--reason", "stale")
         assert (done.exit_code, done.stdout, done.stderr) == (0, "call_3 is labelled wrong by ann.\n", "")
         assert outcomes() == [("call_3", False, None, "ann", "stale")]
 
     def test_an_attempt_is_judged_by_its_span(self, run, history, outcomes):
-        done = run("label", f"{3:016x}", "--span", "--correct", "--score", "0.75", "--by", "ann")
+        done = run("label", f"{3:016x}", "--span", "--correct", "--score", "0.75", "--labeler", "ann")
         assert (done.exit_code, done.stderr) == (0, "")
         assert outcomes("call_id, span_id, correct, score") == [(None, f"{3:016x}", True, 0.75)]
 
@@ -56,7 +56,7 @@ class TestOne:
             ]
 
     def test_a_label_before_its_call_is_reported(self, run, where, outcomes):
-        done = run("label", "later", "--correct", "--by", "ann")
+        done = run("label", "later", "--correct", "--labeler", "ann")
         assert (done.exit_code, done.stdout) == (0, "later is labelled right by ann.\n")
         assert done.stderr == f"No call later has been recorded in {where}; the label applies once it is.\n"
         assert outcomes("call_id") == [("later",)]
@@ -65,7 +65,7 @@ class TestOne:
         "arguments",
         [
             (), ("c",), ("c", "--correct", "--wrong"), ("c", "--score", "1.5"), ("c", "--score", "nan"), ("c", "--score", "x"),
-            ("c", "--correct", "--by", " "), ("", "--correct"), ("c", "--correct", "--file", "f"), ("--file", "f", "--wrong"),
+            ("c", "--correct", "--labeler", " "), ("", "--correct"), ("c", "--correct", "--file", "f"), ("--file", "f", "--wrong"),
             ("--file", "f", "--reason", "r"), ("--file", "f", "--span"),
         ],
     )  # fmt: skip
@@ -89,7 +89,7 @@ class TestOne:
             assert db.execute("SELECT count(*) FROM judged").fetchone() == (1,)
 
     def test_a_name_that_would_play_with_the_terminal_does_not(self, run):
-        done = run("label", "a\x1b[31mred", "--correct", "--by", "\x1b]0;title\x07me")
+        done = run("label", "a\x1b[31mred", "--correct", "--labeler", "\x1b]0;title\x07me")
         assert done.exit_code == 0
         assert "\x1b" not in done.output
 
@@ -104,7 +104,7 @@ class TestOne:
 class TestFile:
     def test_a_csv_by_call_and_by_span(self, run, history, file, outcomes):
         path = file(f"call_id,span_id,correct\ncall_3,,yes\n,{4:016x},no\n")
-        done = run("label", "--file", path, "--by", "ann")
+        done = run("label", "--file", path, "--labeler", "ann")
         assert (done.exit_code, done.stdout, done.stderr) == (0, "2 labels recorded, 0 rows skipped.\n", "")
         assert outcomes("call_id, span_id, correct") == [("call_3", None, True), (None, f"{4:016x}", False)]
 
@@ -114,7 +114,7 @@ class TestFile:
             'c1,right,0.75,bob,"two\nlines, ""quoted""",2026-01-01T10:00:00+02:00\n'
             "c2,,0.25,,,2026-01-02\n"
         )
-        assert run("label", "--file", path, "--by", "ann").exit_code == 0
+        assert run("label", "--file", path, "--labeler", "ann").exit_code == 0
         assert outcomes("call_id, correct, score, labeler, reason, CAST(labeled_at AS VARCHAR)") == [
             ("c1", True, 0.75, "bob", 'two\nlines, "quoted"', "2026-01-01 08:00:00"),
             ("c2", None, 0.25, "ann", None, "2026-01-02 00:00:00"),
@@ -122,12 +122,12 @@ class TestFile:
 
     @pytest.mark.parametrize("word", ["true", "1", "Yes", "RIGHT", " t ", "correct", "1.0"])
     def test_words_for_right(self, run, file, outcomes, word):
-        run("label", "--file", file(f"call_id,correct\nc,{word}\n"), "--by", "ann")
+        run("label", "--file", file(f"call_id,correct\nc,{word}\n"), "--labeler", "ann")
         assert outcomes("correct") == [(True,)]
 
     @pytest.mark.parametrize("word", ["false", "0", "No", "WRONG", "f", "incorrect"])
     def test_words_for_wrong(self, run, file, outcomes, word):
-        run("label", "--file", file(json.dumps({"call_id": "c", "correct": word})), "--by", "ann")
+        run("label", "--file", file(json.dumps({"call_id": "c", "correct": word})), "--labeler", "ann")
         assert outcomes("correct") == [(False,)]
 
     def test_an_invalid_row_is_reported_with_its_line_and_skipped(self, run, history, file, outcomes):
@@ -135,7 +135,7 @@ class TestFile:
             b'\ncall_id,correct,reason,other\ncall_3,true,"a\nb",\ncall_4,maybe\n\n,true\ncall_5,,\ncall_6,no,a,b,c\n'
             b"call_7,no,\xff\ncall_8,wrong\n"
         )
-        done = run("label", "--file", path, "--by", "ann")
+        done = run("label", "--file", path, "--labeler", "ann")
         assert done.exit_code == 0
         assert done.stdout == "2 labels recorded, 5 rows skipped.\n"
         unused, *said = done.stderr.splitlines()
@@ -153,7 +153,7 @@ class TestFile:
             '{"call_id":"call_4","correct":1,"reason":[]}', '{"Call_ID":5,"correct":0,"score":"0.25"}',
         ]  # fmt: skip
         path = file("\n".join(lines), "labels.txt")
-        done = run("label", "--file", path, "--by", "ann")
+        done = run("label", "--file", path, "--labeler", "ann")
         assert done.stdout == "2 labels recorded, 9 rows skipped; 1 without a recorded call.\n"
         assert [line.split(":")[1] for line in done.stderr.splitlines()[1:]] == [str(n) for n in range(3, 12)]
         assert outcomes() == [("call_3", True, None, "ann", None), ("5", False, 0.25, "ann", None)]
@@ -168,7 +168,7 @@ class TestFile:
     @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
     def test_the_delimiter_is_detected_from_the_header(self, run, file, outcomes, sign):
         text = sign.join(["\ufeffcall_id", "score", "reason"]) + "\r\n" + sign.join(["c", "0.5", '"a,b;c|d"']) + "\r\n"
-        run("label", "--file", file(text), "--by", "ann")
+        run("label", "--file", file(text), "--labeler", "ann")
         assert outcomes() == [("c", None, 0.5, "ann", "a,b;c|d")]
 
     @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ class TestFile:
                   FROM range(4) AS t(i)"""
         with duckdb.connect() as con:
             con.execute(f"COPY ({sql}) TO '{path}' (FORMAT parquet)")
-        done = run("label", "--file", str(path), "--by", "ann")
+        done = run("label", "--file", str(path), "--labeler", "ann")
         assert done.stdout == "3 labels recorded, 1 row skipped; 3 without a recorded call.\n"
         assert f"{path}:4: the score of 13 must be from 0 to 1; got 1.5" in done.stderr
         assert outcomes("call_id, correct, score, CAST(labeled_at AS VARCHAR)") == [
@@ -196,7 +196,7 @@ class TestFile:
         assert done.stdout == "6 labels recorded, 0 rows skipped; 3 without a recorded call.\n"
 
     def test_the_last_of_several_rows_of_a_call_counts(self, run, history, file, where):
-        run("label", "--file", file("call_id,correct\ncall_3,yes\ncall_3,no\n"), "--by", "ann")
+        run("label", "--file", file("call_id,correct\ncall_3,yes\ncall_3,no\n"), "--labeler", "ann")
         with tt.connect(where) as db:
             assert db.execute("SELECT correct, labelers FROM judged WHERE span_id = ?", [f"{3:016x}"]).fetchall() == [
                 (False, 1)
@@ -289,7 +289,7 @@ class TestFile:
             for form in ("csv", "parquet", "json"):
                 con.execute(f"COPY labels TO '{folder}/labels.{form}' (FORMAT {form})")
                 path, store = folder / f"labels.{form}", folder / "t.duckdb"
-                done = run("label", "--file", str(path), "--by", form, "--store", str(store))
+                done = run("label", "--file", str(path), "--labeler", form, "--store", str(store))
                 assert done.exit_code == 0, done.output
         if rows:
             with tt.connect(store) as db:
@@ -314,3 +314,12 @@ def _all_of(terminal: int) -> str:
 
 def test_the_command_is_listed(run):
     assert "label" in run("--help").stdout
+
+
+def test_the_old_names_of_the_labeler_still_work_with_a_warning(run, history, outcomes):
+    done = run("label", "call_3", "--wrong", "--by", "ann", "--kind", "person")
+    assert done.exit_code == 0
+    assert "--by is now called --labeler" in done.stderr
+    assert "--kind is now called --labeler-kind" in done.stderr
+    assert outcomes("labeler, labeler_kind") == [("ann", "person")]
+    assert "--by" not in run("label", "--help").stdout

@@ -76,7 +76,7 @@ def test_the_models_message_and_the_persons_decision_are_shown(run, tmp_path, mo
     answer = registry.resume(
         registry.execute("delete", {"path": "a"}, call_id="c1"),
         approve=True,
-        by="ann",
+        answered_by="ann",
         note="fine",
         inputs={"path": "b"},
     )

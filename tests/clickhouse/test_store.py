@@ -219,7 +219,7 @@ def test_a_label_is_written_to_clickhouse_and_counts(engine: Any, fill: Fill, lo
     fill("labelled", records_of(local))
     where = address(engine, "labelled")
     span = tt.query("recent", store=where.url, status="success", limit=1).fetchall()[0][-1]
-    done = command("label", span, "--span", "--wrong", "--by", "me", "--reason", "it's old", "--store", where.url)
+    done = command("label", span, "--span", "--wrong", "--labeler", "me", "--reason", "it's old", "--store", where.url)
     assert done.exit_code == 0, done.stderr
     with connect(where) as lease:
         found = lease.sql(
@@ -275,7 +275,7 @@ def test_a_process_queries_clickhouse_and_records_locally(
 ) -> None:
     from tooltrace.recording import config
 
-    before = config._recorder
+    before = config.active_recorder
     monkeypatch.chdir(tmp_path)
     try:
         tt.configure(store=house.url)
@@ -289,7 +289,7 @@ def test_a_process_queries_clickhouse_and_records_locally(
     finally:
         tt.shutdown()
         with config._lock.current:
-            config._recorder = before
+            config.active_recorder = before
 
 
 def test_tables_over_attributes_that_are_json(engine: Any, fill: Fill, tmp_path: Path) -> None:

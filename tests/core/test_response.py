@@ -118,9 +118,9 @@ def test_status_and_error_agree() -> None:
     with pytest.raises(ValidationError, match="needs an error"):
         tt.ToolResponse(status="error")
     with pytest.raises(ValidationError, match="carries no error"):
-        tt.ToolResponse(status="success", error=tt.ToolError(code="X", message="no"))
+        tt.ToolResponse(status="success", error=tt.ErrorInfo(code="X", message="no"))
     with pytest.raises(ValidationError, match="differ"):
-        tt.ToolResponse(status="error", code="A", error=tt.ToolError(code="B", message="no"))
+        tt.ToolResponse(status="error", code="A", error=tt.ErrorInfo(code="B", message="no"))
 
 
 def test_an_unknown_field_is_refused_not_dropped() -> None:

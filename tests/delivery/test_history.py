@@ -230,7 +230,9 @@ def test_pending_delivers_waiting_records(paths: StorePaths, receiver: HttpRecei
     delivery(paths, otlp(receiver.endpoint)).close()
     write(paths, made(1))
     status = command("--status", "--store", paths.database).output
-    assert status.startswith(f"otlp (http/protobuf {receiver.endpoint}/v1/traces): 0 records sent; 0.0 MB pending")
+    assert status.startswith(
+        f"otlp (http/protobuf {receiver.endpoint}/v1/traces): 0 records sent; 1 records (0.0 MB) pending"
+    )
     done = command("otlp", "--pending", "--store", paths.database, "--endpoint", receiver.endpoint)
     assert sorted(done.output.splitlines()) == [
         f"otlp-{signal}: 1 records delivered, 0.0 MB pending." for signal in ("logs", "metrics", "traces")
@@ -250,11 +252,11 @@ def test_forget(paths: StorePaths, receiver: HttpReceiver) -> None:
     ("arguments", "code", "said"),
     [
         ((), 2, "argument NAME is missing"),
-        (("nothing",), 1, "unknown destination"),
+        (("nothing",), 2, "there is no destination"),
         (("otlp", "--header", "x"), 2, "NAME=VALUE"),
         (("otlp", "--since", "yesterday"), 2, "parameter 'since' must be a time span back"),
-        (("otlp", "--endpoint", "localhost"), 1, "must be a URL such as"),
-        (("otlp", "--signal", "spans"), 1, "unknown OTLP signal: spans"),
+        (("otlp", "--endpoint", "localhost"), 2, "must be a URL such as"),
+        (("otlp", "--signal", "spans"), 2, "unknown OTLP signal: spans"),
         (("jsonl", "--follow", "-o", "x"), 2, "a file is always written completely"),
         (("../otlp", "--forget"), 1, "name of a destination must be"),
     ],

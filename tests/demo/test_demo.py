@@ -8,11 +8,13 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 import tooltrace as tt
@@ -233,13 +235,50 @@ def test_the_verdict_in_words(given: dict[str, Any], words: str) -> None:
     assert verdict(row) == f"search: mean confidence 0.86, accuracy 0.61, n = 214: {words}"
 
 
-def test_the_three_commands_can_be_typed(runs: list[tuple[int, str, str]]) -> None:
-    commands = [shlex.split(line) for line in runs[0][1].splitlines() if line.startswith("  tooltrace ")]
-    assert [command[1] for command in commands] == ["show", "query", "sql"]
-    for process, command in [(start(*command[1:]), command) for command in commands]:
-        code, out, err = finish(process)
-        assert (code, err) == (0, ""), command
-        assert out.strip()
+@pytest.fixture
+def commands(runs: list[tuple[int, str, str]]) -> list[str]:
+    """The suggested commands, as they are printed."""
+    text = runs[0][1]
+    return [line.strip() for line in text[text.index("Next commands:") :].splitlines() if line.startswith("  ")]
+
+
+def test_the_printed_commands_work_as_typed(commands: list[str]) -> None:
+    program = f"{shlex.quote(sys.executable)} -m tooltrace.cli "
+    assert [command.removeprefix(program).split()[0] for command in commands] == ["serve", "show", "query", "sql"]
+    for command in commands[1:]:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            command, shell=True, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )  # noqa: S602 - as a user types it
+        assert (done.returncode, done.stderr.replace("\n", " ")[:6] in ("", "Hidden", "Next: ")) == (0, True), (
+            done.stderr
+        )
+        assert done.stdout.strip()
+
+
+def test_the_printed_serve_command_serves_the_demo(commands: list[str]) -> None:
+    arguments = [*shlex.split(commands[0]), "--port", "0"]
+    process = subprocess.Popen(
+        arguments,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    watchdog = threading.Timer(120, process.kill)
+    watchdog.start()
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        address = re.search(r"http://127\.0\.0\.1:\d+", line)
+        assert address, line
+        page = httpx.get(f"{address[0]}/data/failure_rate", trust_env=False, timeout=60)
+        assert page.status_code == 200
+        assert "search_docs" in page.text
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+        watchdog.cancel()
 
 
 @pytest.mark.parametrize("missing", ["httpx", "stamina"])

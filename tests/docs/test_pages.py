@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from docs.generate import PAGES as GENERATED
+from tests.docs.model_server import model_server
 from tests.system.test_prose import OPENINGS, RIDDLES
 from tooltrace.analysis import catalogue
 from tooltrace.cli import cli
@@ -27,21 +30,31 @@ LINK = re.compile(r"(?<!`)\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 SHOWN = {
     "README.md": 2,
-    "docs/tutorial.md": 5,
+    "docs/tutorial.md": 6,
+    "docs/how-to/ci.md": 2,
     "docs/how-to/correct-readings.md": 1,
+    "docs/how-to/data-frames.md": 4,
     "docs/how-to/describe-calls.md": 1,
     "docs/how-to/labels.md": 1,
+    "docs/how-to/model-apis.md": 4,
     "docs/how-to/model-messages.md": 1,
     "docs/how-to/processes.md": 0,
     "docs/how-to/retention.md": 0,
-    "docs/how-to/retries.md": 3,
+    "docs/how-to/retries.md": 4,
     "docs/how-to/rules.md": 1,
     "docs/how-to/secrets.md": 1,
     "docs/how-to/tools.md": 1,
+    "docs/how-to/troubleshooting.md": 2,
+    "docs/reference/health.md": 0,
+    "docs/reference/journal.md": 1,
     "docs/reference/protocols.md": 1,
     "docs/reference/results.md": 1,
 }
 """Pages with Python code, each with the number of outputs that it shows."""
+TRANSLATED = {"README.zh.md": "README.md", "docs/tutorial.zh.md": "docs/tutorial.md"}
+"""Chinese pages, each with the English page whose code it has: test_chinese_pages."""
+IN_FRAMEWORKS = {"docs/how-to/frameworks.md"}
+"""Pages whose code runs in the environments of the frameworks: test_framework_pages."""
 
 
 def name(page: Path) -> str:
@@ -69,11 +82,23 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_every_page_with_python_code_is_listed() -> None:
-    assert {name(page) for page in PAGES if any(kind == "python" for kind, _ in blocks(page))} == set(SHOWN)
+    assert {name(page) for page in PAGES if any(kind == "python" for kind, _ in blocks(page))} == {
+        *SHOWN,
+        *IN_FRAMEWORKS,
+        *TRANSLATED,
+    }
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[dict[str, str]]:
+    """The environment in which the clients of OpenAI and Anthropic use a server of the tests."""
+    with model_server() as environment:
+        yield environment
 
 
 @pytest.mark.parametrize("page", SHOWN)
-def test_the_code_of_a_page_runs_and_prints_the_shown_output(page: str, tmp_path: Path) -> None:
+def test_the_code_of_a_page_runs_and_prints_the_shown_output(page: str, tmp_path: Path, models: dict[str, str]) -> None:
+    environment = os.environ | models
     (tmp_path / "pyproject.toml").write_text("[project]\n")
     (tmp_path / "tests").mkdir()
     found, shown = blocks(ROOT / page), 0
@@ -83,7 +108,9 @@ def test_the_code_of_a_page_runs_and_prints_the_shown_output(page: str, tmp_path
             if file := FILE.match(code):
                 (tmp_path / file[1]).write_text(code)
                 command = [file[1]]
-            done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [sys.executable, *command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            )
             assert done.returncode == 0, done.stderr
             assert not done.stderr
             if next_kind == "text":

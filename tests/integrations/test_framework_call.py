@@ -43,7 +43,7 @@ def test_a_call_is_recorded_with_values_of_the_framework(calls: Calls, store: An
 
 
 def test_missing_values_come_from_the_context(calls: Calls) -> None:
-    with tt.context(call_id="c9", conversation_id="outer", agent_name="boss", key="value"):
+    with tt.context(call_id="c9", conversation_id="outer", agent="boss", attributes={"key": "value"}):
         begin().returned(1)
     (row,) = calls()
     assert (row.call_id, row.conversation_id, row.agent) == ("c9", "outer", "boss")

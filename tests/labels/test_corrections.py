@@ -113,14 +113,14 @@ def test_clickhouse_stores_are_not_corrected() -> None:
 def test_labels_state_the_kind_of_their_labeler_and_target(where: Path) -> None:
     tt.configure(store=where)
     tt.label(call_id="c", correct=True)
-    tt.label(span_id="ab", score=0.5, source="judge", kind="agent")
-    tt.label(call_id="c", correct=False, source="check")
+    tt.label(span_id="ab", score=0.5, labeler="judge", labeler_kind="agent")
+    tt.label(call_id="c", correct=False, labeler="check")
     assert tt.flush(120)
     with tt.connect(where) as db:
         found = db.execute("SELECT labeler, labeler_kind, target_kind FROM outcomes ORDER BY labeled_at").fetchall()
     assert found == [("human", "person", "call"), ("judge", "agent", "attempt"), ("check", None, "call")]
     with pytest.raises(LabelError, match="labeler_kind must be one of person, rule, agent; got 'robot'"):
-        tt.label(call_id="c", correct=True, kind="robot")  # type: ignore[arg-type]
+        tt.label(call_id="c", correct=True, labeler_kind="robot")  # type: ignore[arg-type]
 
 
 def test_without_heuristics_their_readings_are_undone_and_restored(where: Path, put: Any, readings: Any) -> None:

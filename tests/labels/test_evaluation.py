@@ -53,7 +53,7 @@ def said(event: ReadableLogRecord) -> dict[str, Any]:
 
 def test_a_label_is_an_event_parented_to_the_judged_span(store: Path, calls: Any, events: Events) -> None:
     tt.TraceLogger().record("t", 1, call_id="c")
-    tt.label(call_id="c", correct=False, source="ann", reason="stale; password=hunter22222")
+    tt.label(call_id="c", correct=False, labeler="ann", reason="stale; password=hunter22222")
     (event,) = events()
     (call,) = calls()
     assert ids(event) == (call.trace_id, call.span_id)

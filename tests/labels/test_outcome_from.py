@@ -95,7 +95,7 @@ class TestSelect:
         assert [tt.outcome_from("SELECT 'later' AS call_id, 1 AS correct", labeler="x") for _ in range(2)] == [1, 0]
 
     def test_labels_of_persons_and_programs_are_separate(self, history: Path) -> None:
-        tt.label(call_id="b", correct=False, source="ann")
+        tt.label(call_id="b", correct=False, labeler="ann")
         assert tt.outcome_from("SELECT 'b' AS call_id, true AS correct", labeler="x") == 1
         assert tt.outcome_from("SELECT 'b' AS call_id, true AS correct", labeler="ann") == 0
 
@@ -230,8 +230,8 @@ class TestFunction:
         assert judged == [("a", 1, False), ("a", 2, True), ("b", 1, True), ("c", 1, True)]
 
     def test_the_function_gets_unlabelled_rows_unless_repeated(self, history: Path) -> None:
-        tt.label(call_id="a", correct=True, source="x")
-        tt.label(call_id="b", correct=True, source="somebody else")
+        tt.label(call_id="a", correct=True, labeler="x")
+        tt.label(call_id="b", correct=True, labeler="somebody else")
         shown = lambda **more: tt.outcome_from(lambda row: 1.0, labeler="x", **more)  # noqa: E731
         assert [shown(), shown(), shown(again=True)] == [3, 0, 4]
 

@@ -131,7 +131,7 @@ def test_baggage_fills_in_missing_context(store: Path, calls: Any) -> None:
         headers_out()
         with tt.context(conversation_id="mine"):
             headers_out()
-        with tt.context(agent_name="other"):
+        with tt.context(agent="other"):
             headers_out()
     headers_out()
     said = [(call.conversation_id, call.agent) for call in calls()]
@@ -202,7 +202,7 @@ def test_any_text_round_trips_in_baggage(names: dict[str, str]) -> None:
 
 
 def test_without_baggage_nothing_is_made() -> None:
-    with tt.context(agent_name="a"):
+    with tt.context(agent="a"):
         assert context.call_context(Context()) is context.current.get()
 
 

@@ -35,7 +35,7 @@ def fail(tool: Any, *args: Any) -> None:
 
 
 def test_an_exception_is_an_event_of_the_conventions(store: Path, calls: Any, logs: Logs) -> None:
-    with tt.context(call_id="c", conversation_id="chat", agent_name="clerk"):
+    with tt.context(call_id="c", conversation_id="chat", agent="clerk"):
         fail(broken, "book")
         fail(broken, "book")
     (first, second), (event, again) = calls(), logs()

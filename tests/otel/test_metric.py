@@ -18,7 +18,7 @@ BUCKETS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20
 
 def record_some() -> None:
     log = tt.TraceLogger()
-    with tt.context(conversation_id="chat_3", agent_name="clerk"):
+    with tt.context(conversation_id="chat_3", agent="clerk"):
         log.record("t", 1, duration_ms=15.0)
         log.record("t", 1, duration_ms=10.0)
         log.record("t", tt.ToolResponse.error("TIMEOUT", "late"), duration_ms=100_000)

@@ -126,7 +126,7 @@ def ours(store: Path, fails: bool, content: bool = True) -> Facts:
         patch.setattr(logs_api, "_LOGGER_PROVIDER", providers.logger)
         otel_metric._histogram.cache_clear()
         tt.configure(store=store, tracer_provider=providers.tracer)
-        with suppress(TimeoutError), tt.context(call_id="call_7", agent_name="clerk"):
+        with suppress(TimeoutError), tt.context(call_id="call_7", agent="clerk"):
             weather(**ARGUMENTS)
         assert tt.flush(120)
         otel_metric._histogram.cache_clear()

@@ -101,10 +101,11 @@ def stored(tmp_path: Path) -> Callable[..., Path]:
 
 
 def _insert(con: duckdb.DuckDBPyConnection, records: Sequence[Record]) -> None:
-    """Insert ``records``, a hundred of a kind at a time."""
+    """Insert ``records``, a hundred of a kind at a time, and only the columns that a record of the kind has."""
     for kind, known in KINDS.items():
-        names = [field.name for field in fields_of(known)]
-        rows = [[_value(getattr(record, name)) for name in names] for record in records if isinstance(record, known)]
+        given = [record for record in records if isinstance(record, known)]
+        names = [each.name for each in fields_of(known) if any(getattr(one, each.name) is not None for one in given)]
+        rows = [[_value(getattr(record, name)) for name in names] for record in given]
         columns = ", ".join(f'"{name}"' for name in names)
         for first in range(0, len(rows), 100):
             part = rows[first : first + 100]

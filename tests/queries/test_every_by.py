@@ -10,7 +10,8 @@ import duckdb
 import pytest
 
 from benchmarks.history import make_history
-from tooltrace.analysis import catalogue, find, run
+from tests.queries.answers import run
+from tooltrace.analysis import catalogue, find
 from tooltrace.analysis.dimensions import DIMENSIONS
 from tooltrace.store.reader import open_reader
 
@@ -25,11 +26,12 @@ ANALYSES = [name for name in GROUPED if name not in OF_PAGES]
 
 @pytest.fixture(scope="module")
 def con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
-    """8,000 attempts of 30 days, in a real store."""
+    """4,000 attempts of 30 days, in a real store."""
     store = tmp_path_factory.mktemp("history") / "history.duckdb"
-    make_history(store, 8_000)
+    make_history(store, 4_000)
     with open_reader(store) as con:
         con.execute("SET TimeZone='UTC'")
+        con.execute("SET threads=1")  # so few rows that more threads would only wait for each other
         yield con
 
 

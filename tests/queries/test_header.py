@@ -51,6 +51,15 @@ def test_a_valid_heading_is_parsed_completely(tmp_path):
     assert heading.source == "a book, page 3"
 
 
+def test_a_heading_says_what_a_table_shows_and_what_to_read_next(tmp_path):
+    more = "-- important: low, n\n-- hidden: n\n-- next: query errors --tool {tool}\n-- source: a book"
+    heading = loaded(tmp_path, RIGHT.replace("-- source: a book", more)).header
+    assert (heading.important, heading.hidden) == (("low", "n"), ("n",))
+    assert (heading.next, heading.source) == ("query errors --tool {tool}", "a book, page 3")
+    with pytest.raises(QueryError, match="'hidden:' names m, which the heading does not have"):
+        loaded(tmp_path, RIGHT.replace("-- source: a book", "-- hidden: m\n-- source: a book"))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "cause", "line"),
     [

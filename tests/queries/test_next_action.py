@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
+from tests.examples import examples
+from tests.queries.answers import run
 from tests.queries.conftest import START
-from tooltrace.analysis import run
 from tooltrace.core.records import Gate, Outcome
 
 
@@ -199,7 +200,7 @@ MOMENTS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moments=MOMENTS)
 def test_figures_equal_a_replay_of_the_history(engine, step, moments):
     history = [

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 from tooltrace.core.records import Outcome
 
 from .conftest import START

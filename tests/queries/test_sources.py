@@ -8,8 +8,8 @@ from random import Random
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
+from tests.queries.answers import run
 from tests.queries.conftest import START
-from tooltrace.analysis import run
 from tooltrace.core.records import Outcome
 
 

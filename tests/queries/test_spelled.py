@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.queries.answers import run
 from tests.queries.conftest import START
-from tooltrace.analysis import catalogue, find, run
+from tooltrace.analysis import catalogue, find
 from tooltrace.analysis.parameters import literal
 from tooltrace.errors import BadParameter
 
@@ -24,8 +25,9 @@ ASKED = [
 def test_it_runs_as_it_is_and_answers_the_same(name, engine, make):
     con = engine(make(status="error", code="A"), make(), make(tool="it's"))
     text = find(name).render_with_values(**GIVEN.get(name, {}))
-    assert con.sql(text).columns == run(con, name, **GIVEN.get(name, {})).columns
-    assert con.sql(text).fetchall() == run(con, name, **GIVEN.get(name, {})).fetchall()
+    answer = run(con, name, **GIVEN.get(name, {}))
+    assert con.execute(text).fetchall() == answer.fetchall()
+    assert [column[0] for column in con.description] == answer.columns
 
 
 def test_passed_values_are_inserted(engine, make):

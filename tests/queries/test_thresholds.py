@@ -7,8 +7,9 @@ import pytest
 from scipy.stats import beta
 from statsmodels.stats.proportion import proportion_confint
 
+from tests.queries.answers import run
 from tests.queries.judging import calibrated, judge
-from tooltrace.analysis import find, run
+from tooltrace.analysis import find
 from tooltrace.errors import BadParameter
 
 NAMES = "precision_asked, threshold, n, precision, lower_bound, coverage"

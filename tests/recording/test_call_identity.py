@@ -65,9 +65,9 @@ def test_a_tool_inside_a_traced_tool_has_its_agent_but_not_its_call_id(calls: Ca
 
 
 def test_the_applications_values_come_first(calls: Calls) -> None:
-    with tt.context(call_id="mine", agent_name="boss", conversation_id="chat"):
+    with tt.context(call_id="mine", agent="boss", conversation_id="chat"):
         in_span(SPAN, find, "Oslo")
-    with tt.context(agent_name="boss"):
+    with tt.context(agent="boss"):
         in_span(SPAN, find, "Oslo")
     assert [identity(call) for call in calls()] == [("mine", "boss", "chat"), ("c1", "boss", "talk")]
 

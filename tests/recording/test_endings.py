@@ -233,7 +233,7 @@ def test_a_tool_inside_a_tool_is_another_call(calls: Calls) -> None:
         inner()
         yield 1
 
-    with tt.context(call_id="c1", conversation_id="conv", agent_name="bob", tenant="t1"):
+    with tt.context(call_id="c1", conversation_id="conv", agent="bob", attributes={"tenant": "t1"}):
         outer()
         for _ in stream():
             inner()
@@ -248,8 +248,8 @@ def test_a_tool_inside_a_tool_is_another_call(calls: Calls) -> None:
 
 def test_contexts_nest_and_end(calls: Calls) -> None:
     tool = tt.trace_tool(lambda: 1)
-    with tt.context(conversation_id="a", x=1):
-        with tt.context(agent_name="b", y=2):
+    with tt.context(conversation_id="a", attributes={"x": 1}):
+        with tt.context(agent="b", attributes={"y": 2}):
             tool()
         tool()
     tool()
@@ -261,7 +261,7 @@ def test_contexts_nest_and_end(calls: Calls) -> None:
 
 def test_context_attributes_are_recorded_as_set(calls: Calls) -> None:
     tags = ["a"]
-    with tt.context(tags=tags):
+    with tt.context(attributes={"tags": tags}):
         tt.trace_tool(lambda: None)()
         tags.append("b")
         tt.trace_tool(lambda: None)()
@@ -273,7 +273,7 @@ def test_ids_of_other_types_are_recorded_as_text(calls: Calls) -> None:
     import uuid
 
     name = uuid.uuid4()
-    with tt.context(call_id=name, conversation_id=5, agent_name=6):  # type: ignore[arg-type]
+    with tt.context(call_id=name, conversation_id=5, agent=6):  # type: ignore[arg-type]
         tt.trace_tool(version=2.5)(lambda: None)()  # type: ignore[call-overload]
     tt.TraceLogger().record("t", 1, call_id=7)  # type: ignore[arg-type]
     a, b = calls()

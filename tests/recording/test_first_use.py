@@ -25,7 +25,7 @@ def test_only_exception_classes_are_accepted_at_decoration(retryable: Any) -> No
         {"correct": "wrong"},
         {"correct": 0.5},
         {"correct": True, "reason": object()},
-        {"correct": True, "source": 5},
+        {"correct": True, "labeler": 5},
         {"score": 2},
     ],
 )

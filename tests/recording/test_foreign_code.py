@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 import tooltrace as tt
 from tooltrace.core.records import ToolCall
-from tooltrace.redact.snapshot import to_json_bytes
+from tooltrace.redact.walk import to_json_bytes
 
 Calls = Callable[[], list[ToolCall]]
 

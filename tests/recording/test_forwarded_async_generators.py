@@ -11,7 +11,7 @@ import pytest
 
 from tests.recording.twins import HOLD, LOG, Oops, attempt, attempt_async, played, run, streams, twins
 
-pytestmark = pytest.mark.usefixtures("store")
+pytestmark = pytest.mark.usefixtures("frozen", "store")
 
 
 async def a_all(t: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.recording.twins import VAR, Oops, attempt, attempt_async, run, twins, waits
 
-pytestmark = pytest.mark.usefixtures("store")
+pytestmark = pytest.mark.usefixtures("frozen", "store")
 
 
 async def c_returns(t: Any) -> Any:

@@ -16,7 +16,7 @@ import pytest
 import tooltrace as tt
 from tests.recording.twins import VAR, Oops, attempt, chatty, our_frames, streams, twins, waits
 
-pytestmark = pytest.mark.usefixtures("store")
+pytestmark = pytest.mark.usefixtures("frozen", "store")
 
 
 class Thing:

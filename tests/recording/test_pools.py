@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import tooltrace as tt
 from tests.conftest import records
 from tests.recording.test_processes import TOOLS, program
 from tooltrace.core.records import Loss, Message, Outcome
@@ -157,3 +158,110 @@ if __name__ == "__main__":
 """,
     )  # fmt: skip
     assert found == {"add": 22}
+
+
+SPAWNED = pytest.mark.parametrize("method", ["spawn", "forkserver"])
+
+
+def columns(store: Path, sql: str) -> list[tuple[object, ...]]:
+    with tt.connect(store) as db:
+        return db.execute(sql).fetchall()
+
+
+@SPAWNED
+def test_a_spawned_child_records_with_the_settings_of_its_parent(tmp_path: Path, method: str) -> None:
+    """Although ``configure`` is in a block that the child skips: the history does not split over two stores."""
+    program(
+        tmp_path,
+        TOOLS + POOLS + f"""
+@tt.trace_tool
+def login(n, employee): return n
+def ask(n): return len(tt.query("overview").fetchall())
+if __name__ == "__main__":
+    tt.configure(store="mine.duckdb", service="shop", redact=["employee"])
+    context = multiprocessing.get_context({method!r})
+    with context.Pool(1) as pool:
+        pool.starmap(login, [(n, "ann") for n in range(5)])
+        assert pool.apply(ask, (1,)) == 1
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        list(pool.map(add, range(5)))
+""",
+        store="mine.duckdb",
+    )  # fmt: skip
+    found = columns(
+        tmp_path / "mine.duckdb",
+        "SELECT tool, count(*), any_value(service), bool_or(arguments LIKE '%ann%') FROM tool_calls GROUP BY 1 ORDER BY 1",
+    )
+    assert found == [("add", 5, "shop", False), ("login", 5, "shop", False)]
+    assert not (tmp_path / "tooltrace.duckdb.journal").exists()
+
+
+@SPAWNED
+def test_a_child_that_configures_itself_does_not_use_the_settings_of_its_parent(tmp_path: Path, method: str) -> None:
+    program(
+        tmp_path,
+        TOOLS + POOLS + f"""
+def start(): tt.configure(store="own.duckdb")
+if __name__ == "__main__":
+    tt.configure(store="parent.duckdb")
+    with multiprocessing.get_context({method!r}).Pool(1, initializer=start) as pool:
+        pool.map(add, range(5))
+""",
+        store="own.duckdb",
+    )  # fmt: skip
+    assert columns(tmp_path / "own.duckdb", "SELECT count(*), count(arguments) FROM tool_calls") == [(5, 5)]
+
+
+@SPAWNED
+@pytest.mark.parametrize(
+    "redact", ["lambda field, value: value", "tt.Redaction(patterns=['hunter[0-9]'])"], ids=["function", "pattern"]
+)
+def test_a_child_without_the_redaction_of_its_parent_records_no_content_and_warns_once(
+    tmp_path: Path, method: str, redact: str
+) -> None:
+    _, done = program(
+        tmp_path,
+        TOOLS + POOLS + f"""
+if __name__ == "__main__":
+    tt.configure(store="mine.duckdb", redact={redact})
+    assert "hunter" not in str(dict(os.environ))
+    with multiprocessing.get_context({method!r}).Pool(1) as pool:
+        pool.map(add, range(5))
+""",
+        store="mine.duckdb",
+    )  # fmt: skip
+    sql = "SELECT count(*), count(arguments), count(result), count(text) FROM tool_calls"
+    assert columns(tmp_path / "mine.duckdb", sql) == [(5, 0, 0, 0)]
+    assert done.stderr.count("records neither arguments nor results") == 1
+
+
+def test_no_credential_of_an_address_is_left_in_the_environment(tmp_path: Path) -> None:
+    program(
+        tmp_path,
+        """
+tt.configure(store="clickhouse://ann:hunter22@127.0.0.1:1/d")
+assert "hunter22" not in str(dict(os.environ)), os.environ
+""",
+    )  # fmt: skip
+
+
+def test_a_program_that_another_one_starts_uses_its_own_settings(tmp_path: Path) -> None:
+    """Also in the children that it spawns: only children of the process that configured take over its settings."""
+    (tmp_path / "other.py").write_text(
+        "import multiprocessing, tooltrace as tt\n"
+        "@tt.trace_tool\n"
+        "def other(n): return n\n"
+        "if __name__ == '__main__':\n"
+        "    other(0)\n"
+        "    with multiprocessing.get_context('spawn').Pool(1) as pool: pool.map(other, range(3))\n"
+    )
+    program(
+        tmp_path,
+        """
+import subprocess
+tt.configure(store="mine.duckdb")
+subprocess.run([sys.executable, "other.py"], check=True, env={**os.environ, "TOOLTRACE_STORE": "other.duckdb"})
+""",
+        store="mine.duckdb",
+    )  # fmt: skip
+    assert columns(tmp_path / "other.duckdb", "SELECT count(*) FROM tool_calls") == [(4,)]

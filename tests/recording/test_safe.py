@@ -24,7 +24,8 @@ from pydantic import BaseModel
 
 import tooltrace as tt
 from tooltrace.core.records import ToolCall
-from tooltrace.redact.snapshot import SNAPSHOT_NODES, snapshot, to_json_bytes
+from tooltrace.redact.snapshot import SNAPSHOT_NODES, snapshot
+from tooltrace.redact.walk import to_json_bytes
 
 Calls = Callable[[], list[ToolCall]]
 
@@ -177,7 +178,7 @@ def test_no_code_of_a_recorded_object_runs(calls: Calls, base: Any, behaviour: A
     ours = tt.trace_tool(lambda x: iter_of(x))(value)
     assert next(ours) is value
     ours.close()
-    with tt.context(thing=value):
+    with tt.context(attributes={"thing": value}):
         tool("attribute", 1)
     rows = calls()
     assert LOOKED == []

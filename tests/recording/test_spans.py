@@ -44,7 +44,7 @@ def rig(store: Path) -> Rig:
 
 
 def test_the_span_of_a_call(rig: Rig, calls: Calls) -> None:
-    with tt.context(call_id="c1", conversation_id="conv", agent_name="bob"):
+    with tt.context(call_id="c1", conversation_id="conv", agent="bob"):
         tt.trace_tool(name="search", version="2", description="D", tool_type="datastore")(lambda q: [q])("x")
     (span,), (call,) = rig.spans, calls()
     assert span.name == "execute_tool search" and span.kind is trace.SpanKind.INTERNAL
@@ -267,7 +267,7 @@ def test_the_sampler_receives_the_start_attributes_of_the_conventions(store: Pat
             return "Asked"
 
     rig = Rig(store, sampler=Asked())
-    with tt.context(agent_name="bob"):
+    with tt.context(agent="bob"):
         tt.trace_tool(name="t")(lambda: None)()
     assert received == [
         {"name": "execute_tool t", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "t",

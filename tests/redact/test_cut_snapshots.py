@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tooltrace.redact import snapshot as module
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.sanitizer import Sanitizer
-from tooltrace.redact.snapshot import MARGIN, cut_text, mark_cut, shrink, snapshot, split_cut, utf8_size
+from tooltrace.redact.shrink import BEYOND_CUT, shrink
+from tooltrace.redact.snapshot import mark_cut, snapshot, split_cut
+from tooltrace.redact.texts import MARGIN, TAIL, cut_text, utf8_size
 
 LIMIT = 1000
 
@@ -42,8 +43,8 @@ def test_shrunk_data_is_json_of_about_the_limit(value: Any) -> None:
         return
     small = shrink(value, len(raw), LIMIT)
     orjson.loads(small)
-    longest = LIMIT + MARGIN + module.TAIL  # of one text
-    assert len(small) < 4 * LIMIT + 2 * longest + module._BEYOND_CUT * 2100  # noqa: SLF001
+    longest = LIMIT + MARGIN + TAIL  # of one text
+    assert len(small) < 4 * LIMIT + 2 * longest + BEYOND_CUT * 2100
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_no_part_of_a_secret_at_the_cut_is_stored(place: int, *, inside: bool) -
 def test_a_cut_text_has_the_front_that_is_stored_and_the_end(text: str, times: int, limit: int) -> None:
     long = text * times
     kept = cut_text(long, limit)
-    assert kept == long or len(kept) == limit + MARGIN + module.TAIL
+    assert kept == long or len(kept) == limit + MARGIN + TAIL
     assert kept[: limit + MARGIN] == long[: limit + MARGIN]
-    assert kept[-module.TAIL :] == long[-module.TAIL :]
+    assert kept[-TAIL:] == long[-TAIL:]
     assert utf8_size(long) == len(long.encode("utf-8", "surrogatepass"))

@@ -143,7 +143,7 @@ def use(place: str, planted: str) -> None:  # noqa: C901, PLR0912
         with pytest.raises(RuntimeError):
             list(tt.trace_tool(lambda: failing(planted[:5], planted[5:]))())
     elif place == "attribute":
-        with tt.context(note=planted):
+        with tt.context(attributes={"note": planted}):
             tool()
     elif place in ("own attribute", "event", "status"):
         _on_the_span(place, planted)
@@ -248,7 +248,7 @@ def test_secrets_by_key(sinks: Sinks, key: str) -> None:
     tool = tt.trace_tool(lambda *a, **k: {"list": [{key: "hunter2-plain"}]})
     tool({key: "hunter2-plain"}, **{key.replace("-", "_"): ["hunter2-plain", {"x": "hunter2-plain"}]})
     tool(json.dumps({"a": {key: "hunter2-plain"}}))
-    with tt.context(**{key: "hunter2-plain"}):
+    with tt.context(attributes={key: "hunter2-plain"}):
         tool()
     text = sinks.read()
     assert "hunter2" not in text and MASK in text

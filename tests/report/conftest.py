@@ -6,17 +6,21 @@ import itertools
 import os
 import random
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.conftest import used
 from tests.stores import create_empty_store
 from tooltrace.cli import cli
 from tooltrace.core.records import Gate, Outcome, Record, ToolCall
+from tooltrace.report import Report, build_report, fixed_range
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
@@ -111,6 +115,17 @@ def demo(demo_store: Path) -> Path:
     return demo_store
 
 
+@pytest.fixture(scope="session")
+def built() -> Callable[..., Report]:
+    """``build_report`` on a store to which nothing is written: it runs some twenty queries, so each report is built once."""
+
+    @cache
+    def built(store: Path, since: str | None = None, until: str | None = None) -> Report:
+        return build_report(store, fixed_range(since=since, until=until))
+
+    return built
+
+
 @pytest.fixture
 def report() -> Callable[..., Result]:
     """``tooltrace report … --store STORE``."""
@@ -122,15 +137,21 @@ def report() -> Callable[..., Result]:
 
 
 @pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """A new page; the test fails where it reports an error, breaks its policy, or asks anybody for anything."""
+def prebuilt(past: Path, built: Callable[..., Report], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command writes the report on ``past`` that other tests use too."""
+    monkeypatch.setattr(sys.modules["tooltrace.cli.report"], "build_report", lambda *_: built(past, "20d"))
+
+
+@pytest.fixture
+def page(tab: Any) -> Iterator[Any]:
+    """A page; the test fails where it reports an error, breaks its policy, or asks anybody for anything."""
     faults: list[str] = []
-    context = browser.new_context(locale="en-GB", timezone_id="Europe/Berlin", viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.on("console", lambda message: faults.append(message.text))
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("request", lambda request: None if request.is_navigation_request() else faults.append(request.url))
-    page.on("dialog", lambda dialog: faults.append(dialog.message))
-    yield page
-    context.close()
+    listeners = {
+        "console": lambda message: faults.append(message.text),
+        "pageerror": lambda error: faults.append(str(error)),
+        "request": lambda request: None if request.is_navigation_request() else faults.append(request.url),
+        "dialog": lambda dialog: faults.append(dialog.message),
+    }
+    with used(tab, listeners):
+        yield tab
     assert faults == []

@@ -20,6 +20,7 @@ from tooltrace.report.numbers import figure, interval
     ("name", "begins"),
     [("r.html", "\n<!doctype html>"), ("r.md", "# "), ("r.json", "{"), ("r.txt", "\n<!doctype html>")],
 )
+@pytest.mark.usefixtures("prebuilt")
 def test_the_extension_selects_the_format(report, past, tmp_path, name, begins):
     done = report(past, "-o", str(tmp_path / name), "--since", "3d")
     assert done.exit_code == 0, done.stderr
@@ -42,10 +43,8 @@ def test_json_contains_every_query_result_unchanged(report, past):
     assert [column["name"] for column in by_name["failure_rate"]["columns"]] == ["tool", *(c.name for c in find("failure_rate").header.columns)]  # fmt: skip
 
 
-def test_a_section_has_only_the_rows_of_its_tool(past):
-    from tooltrace.report import build_report
-
-    found = build_report(past, fixed_range(since=None, until=None))
+def test_a_section_has_only_the_rows_of_its_tool(past, built):
+    found = built(past, "20d")
     assert set(found.sections) == {"search", "fetch"}
     (rates,) = [answer for answer in found.section("fetch") if answer.part.query == "failure_rate"]
     (own,) = query_store(past, "failure_rate", tool="fetch", by=[]).fetchall()
@@ -58,6 +57,7 @@ def test_a_missing_store_is_an_error(report, tmp_path):
     assert "there is no store" in done.stderr
 
 
+@pytest.mark.usefixtures("prebuilt")
 def test_a_file_that_cannot_be_written_is_an_error(report, past, tmp_path):
     done = report(past, "-o", str(tmp_path), "--format", "json")
     assert done.exit_code == 1

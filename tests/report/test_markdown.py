@@ -46,8 +46,8 @@ def test_a_text_is_one_code_span_of_one_cell(text):
         assert inline[3] == []
 
 
-def test_a_hostile_trace_adds_no_markup(foul):
-    text = as_markdown(build_report(foul, fixed_range(since=None, until=None)), Translations("en"))
+def test_a_hostile_trace_adds_no_markup(foul, built):
+    text = as_markdown(built(foul), Translations("en"))
     kinds = {child.type for token in PARSER.parse(text) for child in token.children or []}
     assert kinds <= {"text", "code_inline", "html_inline", "softbreak", "hardbreak"}
     html = [token.content for token in PARSER.parse(text) if token.type == "html_block"]
@@ -65,16 +65,15 @@ def test_a_hostile_trace_adds_no_markup(foul):
     assert len(re.findall("<summary>", text)) == len(HOSTILE)
 
 
-def test_the_figures_are_those_of_the_store(past):
-    scope = fixed_range(since="20d", until=None)
-    text = as_markdown(build_report(past, scope), Translations("en"))
+def test_the_figures_are_those_of_the_store(past, built):
+    text = as_markdown(built(past, "20d"), Translations("en"))
     assert re.search(r"^\| `fetch` \| \d+ \[[^|]+\] \| \d+ \| 900 \|", text, re.MULTILINE)
     assert "Overconfident: the mean confidence is 90.0 %" in text
     assert "tooltrace query hurt --since" in text
 
 
-def test_the_report_is_in_chinese(past):
-    text = as_markdown(build_report(past, fixed_range(since=None, until=None)), Translations("zh"))
+def test_the_report_is_in_chinese(past, built):
+    text = as_markdown(built(past, "20d"), Translations("zh"))
     assert text.startswith("# 工具报告")
     assert "过度自信" in text
     assert "Nothing" not in text
@@ -109,7 +108,7 @@ def test_a_long_comparison_shows_the_changed_rows(tmp_path):
     assert any("more rows are not shown" in line for line in lines)
 
 
-def test_an_empty_time_range_is_reported(past):
-    text = as_markdown(build_report(past, fixed_range(since="2020-01-01", until="2020-02-01")), Translations("en"))
+def test_an_empty_time_range_is_reported(past, built):
+    text = as_markdown(built(past, "2020-01-01", "2020-02-01"), Translations("en"))
     assert text.endswith("No calls were recorded in this time range.\n")
     assert "|" not in text

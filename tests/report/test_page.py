@@ -23,14 +23,13 @@ BLOCKED = "document.querySelectorAll('figure[data-chart]:not([data-done])').leng
 
 
 @pytest.fixture(scope="module")
-def made(past, demo, foul, tmp_path_factory):
+def made(past, demo, foul, built, tmp_path_factory):
     """Reports as files, by name."""
     folder = tmp_path_factory.mktemp("made")
-    scope = fixed_range(since=None, until=None)
     texts = {
-        "past": as_html(build_report(past, fixed_range(since="10d", until=None)), Translations("en")),
-        "demo": as_html(build_report(demo, scope), Translations("en")),
-        "foul": as_html(build_report(foul, scope), Translations("zh")),
+        "past": as_html(built(past, "10d"), Translations("en")),
+        "demo": as_html(built(demo), Translations("en")),
+        "foul": as_html(built(foul), Translations("zh")),
         "compared": as_html(build_report(past, compare("7d")), Translations("zh")),
     }
     for name, text in texts.items():
@@ -235,8 +234,8 @@ def test_the_report_contains_the_licence_of_its_libraries(made):
     assert "Copyright 2017-2026 The Apache Software Foundation" in text
 
 
-def test_an_empty_time_range_is_reported(page, past, tmp_path):
-    report = build_report(past, fixed_range(since="2020-01-01", until="2020-02-01"))
+def test_an_empty_time_range_is_reported(page, past, built, tmp_path):
+    report = built(past, "2020-01-01", "2020-02-01")
     (tmp_path / "empty.html").write_text(as_html(report, Translations("en")), encoding="utf-8")
     page.goto((tmp_path / "empty.html").as_uri())
     assert "No calls were recorded in this time range." in page.locator("main").inner_text()

@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.conftest import used
 from tests.stores import create_empty_store
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.server.asgi import serve
@@ -105,13 +106,12 @@ def faults() -> list[str]:
 
 
 @pytest.fixture
-def page(browser: Any, faults: list[str]) -> Iterator[Any]:
-    """A new page; the test fails where it reports an error, a refusal by its policy included."""
-    context = browser.new_context(locale="en-GB", timezone_id="Europe/Berlin", viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.set_default_timeout(120_000)
-    yield page
-    context.close()
+def page(tab: Any, faults: list[str]) -> Iterator[Any]:
+    """A page; the test fails where it reports an error, a refusal by its policy included."""
+    listeners = {
+        "console": lambda message: faults.append(message.text) if message.type == "error" else None,
+        "pageerror": lambda error: faults.append(str(error)),
+    }
+    with used(tab, listeners):
+        yield tab
     assert faults == []

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import SCREEN
 from tooltrace.analysis import query_store
 
 from .conftest import call, write
@@ -55,20 +56,15 @@ def open_page(page, demo: str, failed: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", READY)
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_nothing_serious_for_axe(page, demo, failed, name, theme):
+@pytest.mark.parametrize(("theme", "width"), [("light", 360), ("dark", 768)])
+def test_no_page_is_wider_than_the_screen_and_nothing_is_serious_for_axe(page, demo, failed, name, theme, width):
     page.emulate_media(color_scheme=theme)
-    open_page(page, demo, failed, name)
-    page.evaluate(AXE)
-    assert page.evaluate(SERIOUS) == []
-
-
-@pytest.mark.parametrize("name", READY)
-@pytest.mark.parametrize("width", [360, 768])
-def test_no_page_is_wider_than_the_screen(page, demo, failed, name, width):
     page.set_viewport_size({"width": width, "height": 800})
     open_page(page, demo, failed, name)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.set_viewport_size(SCREEN)
+    page.evaluate(AXE)
+    assert page.evaluate(SERIOUS) == []
 
 
 def test_pages_make_no_external_request(page, demo, failed):

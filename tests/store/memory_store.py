@@ -13,9 +13,9 @@ import duckdb
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record
 from tooltrace.errors import QueryError, StoreMissing
+from tooltrace.store import migrations
 from tooltrace.store.base import Cancellation, StoreBackend
 from tooltrace.store.journal_format import KINDS
-from tooltrace.store.migrations import create
 from tooltrace.store.result import QueryResult, Statement
 from tooltrace.store.schema import RECORDS
 from tooltrace.store.url import Address
@@ -48,10 +48,9 @@ class MemoryStore(StoreBackend):
     ) -> QueryResult:
         with self.connect(missing_ok=missing_ok) as con, (cancellation or Cancellation()).interrupting(con.interrupt):
             try:
-                found = con.sql(statement.sql, params=dict(statement.params or {}))
-                return QueryResult.of_rows(
-                    list(zip(found.columns, found.types, strict=True)), found.fetchall(), statement
-                )
+                found = con.execute(statement.sql, dict(statement.params or {}))
+                columns = [(column[0], column[1]) for column in found.description or ()]
+                return QueryResult.of_rows(columns, found.fetchall(), statement)
             except duckdb.Error as error:
                 raise QueryError(str(error)) from error
 
@@ -62,7 +61,7 @@ class MemoryStore(StoreBackend):
         with duckdb.connect(":memory:") as con:
             con.execute("SET TimeZone = 'UTC'")
             con.execute("ATTACH ':memory:' AS store")
-            create(con)
+            migrations.create(con)
             con.execute("USE store")
             for record in self._records:
                 _insert(con, record)

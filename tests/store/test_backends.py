@@ -85,7 +85,7 @@ def test_a_named_query_has_the_same_result_in_every_store(memory: str, local: Pa
 @pytest.mark.parametrize(
     "words",
     [
-        ("query", "failure_rate", "--by", "tool,day", "--format", "json"),
+        ("query", "failure_rate", "--labeler", "tool,day", "--format", "json"),
         ("query", "failure_rate"),
         ("sql", "SELECT tool, count(*) AS n FROM tool_calls GROUP BY ALL ORDER BY ALL", "--format", "csv"),
         ("show", "call_4", "--format", "json"),
@@ -119,7 +119,7 @@ def test_the_store_may_come_from_the_environment_or_from_configure(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TOOLTRACE_STORE", memory)
-    monkeypatch.setattr(config, "_recorder", None)
+    monkeypatch.setattr(config, "active_recorder", None)
     assert tt.query("failure_rate").values("attempts") == [14, 6]
     with tt.connect() as db:
         assert db.sql("SELECT count(*) FROM tool_calls").fetchall() == [(20,)]
@@ -151,7 +151,7 @@ async def test_pages_query_and_label_every_store(memory: str) -> None:
 
 
 def test_a_label_is_written_to_it(memory: str) -> None:
-    done = command("label", "call_7", "--wrong", "--by", "me", "--store", memory)
+    done = command("label", "call_7", "--wrong", "--labeler", "me", "--store", memory)
     assert done.stdout == "call_7 is labelled wrong by me.\n"
     assert (done.exit_code, done.stderr) == (0, "")
     assert query_store(memory, "labels", call_id="call_7").values("correct") == [False]

@@ -7,6 +7,7 @@ from typing import Any
 
 from tooltrace.core.records import Loss
 from tooltrace.store import schema
+from tooltrace.store.delivery_cursors import DestinationFiles
 from tooltrace.store.doctor import examine, mend
 from tooltrace.store.fold import fold
 from tooltrace.store.journal import Journal
@@ -46,6 +47,19 @@ def test_a_store_in_use(store: StorePaths, write: Any, call: Any) -> None:
     assert seen.database_bytes > 0
     assert examine(store) == seen, "looking changes nothing"
     journal.close()
+
+
+def test_records_that_wait_for_a_destination_are_counted(store: StorePaths, write: Any, call: Any) -> None:
+    files = DestinationFiles.of(store, "otlp-traces")
+    cursor = files.create()
+    cursor.wait_because("no connection")
+    files.save(cursor)
+    write(call(1), call(2))
+    (lag,) = examine(store).deliveries
+    assert (lag.destination, lag.pending, lag.error) == ("otlp-traces", 2, "no connection")
+    assert lag.lag_seconds >= 0
+    assert lag.pending_bytes == examine(store).journal_bytes
+    assert examine(store).problems == (), "the store itself is sound"
 
 
 def test_damage_is_reported_with_its_position_and_repaired(store: StorePaths, write: Any, call: Any) -> None:

@@ -133,7 +133,7 @@ async def test_describing_statements_run(store: Path) -> None:
     "sql",
     [
         "COPY (SELECT 1) TO '{free}'", "EXPLAIN ANALYZE COPY (SELECT 1) TO '{free}'", "/* x */ EXPLAIN (FORMAT json) COPY tool_calls TO '{free}'",
-        "EXPORT DATABASE '{free}'", "ATTACH '{free}'", "PRAGMA database_list", "PRAGMA enable_profiling", "SET memory_limit = '1TB'",
+        "EXPORT DATABASE '{free}'", "ATTACH '{free}'", "PRAGMA enable_profiling", "SET memory_limit = '1TB'",
         "RESET memory_limit", "INSTALL httpfs", "LOAD httpfs", "CALL pragma_version()", "CHECKPOINT", "VACUUM", "BEGIN", "USE memory",
         "CREATE TABLE x (a INT)", "CREATE MACRO f() AS 1", "INSERT INTO attempts SELECT * FROM attempts", "DELETE FROM store.attempts",
         "UPDATE store.attempts SET tool = 'x'", "DROP VIEW tool_calls", "ALTER TABLE store.attempts ADD COLUMN x INT", "PREPARE p AS SELECT 1",
@@ -144,7 +144,12 @@ def test_other_statements_are_refused_by_kind(tmp_path: Path, sql: str) -> None:
         checked(con, sql.format(free=tmp_path / "written"))
 
 
+@pytest.mark.skipif(
+    int(duckdb.__version__.partition(".")[0]) < 2, reason="DuckDB 1 reads the pragma as a SELECT, and has no CONNECT"
+)
 def test_a_kind_of_statement_without_a_name_is_refused_too() -> None:
+    with duckdb.connect() as con, pytest.raises(QueryError, match="is not allowed"):
+        checked(con, "PRAGMA database_list")
     with duckdb.connect() as con, pytest.raises(QueryError, match="this kind is not allowed"):
         checked(con, "CONNECT 'x'")
 

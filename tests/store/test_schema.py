@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from msgspec.structs import replace
 
+from tests.stores import create_schema
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.redact.snapshot import Json
@@ -35,6 +36,12 @@ duration_ms first_item_ms consumer_ms status ending code error_type error_messag
 next_action cached text seen_text arguments result stats context attributes rule rule_grade truncated redacted service host
 pid recorder_version""".split()
 LATER = "tool_description user_message explanation sources full_sizes flags".split()
+
+
+@pytest.fixture(autouse=True)
+def created(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores of these tests are created, not copied."""
+    monkeypatch.setattr(migrations, "create", create_schema)
 
 
 @pytest.mark.parametrize(
@@ -245,19 +252,19 @@ def test_an_older_store_is_migrated_once(
     monkeypatch.setattr(
         migrations.migrate,
         "__kwdefaults__",
-        {"steps": {2: to_2, 3: to_3, 4: taken.append, 5: taken.append}, "newest": 5},
+        {"steps": {2: to_2, 3: to_3, 4: taken.append, 5: taken.append, 6: taken.append}, "newest": 6},
     )
-    monkeypatch.setattr(migrations.check, "__kwdefaults__", {"newest": 5})
+    monkeypatch.setattr(migrations.check, "__kwdefaults__", {"newest": 6})
     write(call(1, agent="bob", flags=Json('["x"]')))
     assert fold(store).rows == 1
     write(call(2))
     assert fold(store).rows == 1
-    assert len(taken) == 4, "each step once"
+    assert len(taken) == 5, "each step once"
     assert taken[:2] == [2, 3]
     assert rows("SELECT call_id, agent, flags FROM tool_calls ORDER BY started_at") == [
         ("c0", None, None), ("c1", "bob", '["x"]'), ("c2", None, None),
     ]  # fmt: skip
-    assert rows("SELECT value FROM store.meta WHERE key = 'schema_version'") == [("5",)]
+    assert rows("SELECT value FROM store.meta WHERE key = 'schema_version'") == [("6",)]
     assert rows("SELECT count(*) FROM store.calls") == [(3,)]
 
 
@@ -289,7 +296,7 @@ def as_version_1(store: StorePaths) -> None:
     con.execute("DROP TABLE store.spans")
     con.execute("DROP TABLE store.corrections")
     con.execute("DROP TABLE store.rollups")
-    for column in ("status_recorded", "reading_recorded"):
+    for column in ("status_recorded", "reading_recorded", "linked_by"):
         con.execute(f"ALTER TABLE store.tool_calls DROP COLUMN {column}")
     for column in ("labeler_kind", "target_kind", "conversation_id"):
         con.execute(f"ALTER TABLE store.outcomes DROP COLUMN {column}")

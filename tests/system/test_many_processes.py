@@ -15,7 +15,7 @@ from benchmarks import crowd
 
 pytestmark = pytest.mark.long
 
-WRITERS, READERS, ROUNDS = 8, 2, 10
+WRITERS, READERS, ROUNDS = 8, 2, 6
 
 
 def test_writers_never_wait_and_readers_never_fail(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_the_same_call_id_again_is_the_next_attempt(calls: Calls, how: str) -> N
 
 def test_the_call_id_of_the_surroundings(calls: Calls) -> None:
     registry = ToolRegistry([forecast])
-    with tt.context(call_id="around", conversation_id="chat", agent_name="clerk"):
+    with tt.context(call_id="around", conversation_id="chat", agent="clerk"):
         assert registry.execute("forecast", {"place": {"city": "x"}}).meta.call_id == "around"
         assert registry.execute("forecast", {"place": {"city": "x"}}, call_id="own").meta.call_id == "own"
     assert {(call.conversation_id, call.agent) for call in calls()} == {("chat", "clerk")}

@@ -75,7 +75,7 @@ def test_an_approved_call_runs_and_its_gate_records_who_when_and_what(
     registry: ToolRegistry, calls: Calls, done: list[str]
 ) -> None:
     paused = registry.execute("delete", {"path": "a"}, call_id="c1")
-    answer = registry.resume(paused, approve=True, by="ann", note="but only b", inputs={"path": "b"})
+    answer = registry.resume(paused, approve=True, answered_by="ann", note="but only b", inputs={"path": "b"})
     assert (answer.status, answer.text, done) == ("success", "b is gone", ["b"])
     stopped, went_on = calls()
     assert (went_on.ending, went_on.attempt, went_on.call_id) == ("returned", 1, "c1")
@@ -102,7 +102,7 @@ def test_unchanged_arguments_are_not_recorded_as_changed(registry: ToolRegistry)
     ],
 )
 def test_a_decline_is_not_a_failure(registry: ToolRegistry, calls: Calls, done: list[str], no: dict[str, Any]) -> None:
-    answer = registry.resume(registry.execute("delete", {"path": "a"}, call_id="c1"), **no, by="ann")
+    answer = registry.resume(registry.execute("delete", {"path": "a"}, call_id="c1"), **no, answered_by="ann")
     assert (done, answer.ok, answer.code) == ([], True, "DECLINED")
     assert "it is needed" in answer.to_message("c1", "plain")
     assert (calls()[1].status, calls()[1].ending) == (None, "declined")
@@ -165,7 +165,7 @@ def test_the_paused_call_has_the_true_arguments_and_the_store_has_not(registry: 
     paused = registry.execute("delete", {"path": "a", "key": SECRET})
     assert paused.paused is not None
     assert paused.paused.arguments["key"] == SECRET
-    registry.resume(paused, approve=True, inputs={"path": f"b-{SECRET}"}, note=SECRET, by=SECRET)
+    registry.resume(paused, approve=True, inputs={"path": f"b-{SECRET}"}, note=SECRET, answered_by=SECRET)
     tt.flush()
     written = b"".join(path.read_bytes() for path in store.parent.rglob("*") if path.is_file())
     assert SECRET.encode() not in written
@@ -178,12 +178,12 @@ registry = tt.ToolRegistry()
 @registry.register(requires_confirmation=True)
 def delete(path: str, force: bool = False, key: str = "") -> str:
     return f"{path} is gone"
-print(registry.resume(sys.stdin.read(), approve=True, by="ann").text)
+print(registry.resume(sys.stdin.read(), approve=True, answered_by="ann").text)
 """
 
 
 def test_a_paused_call_resumes_in_another_process(registry: ToolRegistry, store: Path, done: list[str]) -> None:
-    with tt.context(conversation_id="chat", agent_name="clerk"):
+    with tt.context(conversation_id="chat", agent="clerk"):
         paused = registry.execute("delete", {"path": "a"}, call_id="c1").paused
     assert paused is not None
     run = subprocess.run(
@@ -221,7 +221,7 @@ def test_an_expired_approval_does_not_run_the_call(store: Path, calls: Calls, do
     assert paused_call is not None
     assert paused_call.expires_at is not None
     answer = registry.resume(
-        paused_call.model_copy(update={"expires_at": paused_call.asked_at}), approve=True, by="ann"
+        paused_call.model_copy(update={"expires_at": paused_call.asked_at}), approve=True, answered_by="ann"
     )
     assert (answer.code, answer.ok, done) == ("EXPIRED", True, [])
     assert calls()[1].ending == "expired"
@@ -298,7 +298,7 @@ def test_only_true_is_a_yes(registry: ToolRegistry, done: list[str], yes: Any) -
 
 
 def test_reviewer_and_note_may_be_other_than_text(registry: ToolRegistry) -> None:
-    registry.resume(registry.execute("delete", {"path": "a"}), approve=True, by=5, note=7)  # type: ignore[arg-type]
+    registry.resume(registry.execute("delete", {"path": "a"}), approve=True, answered_by=5, note=7)  # type: ignore[arg-type]
     assert rows("SELECT decision, answered_by, note FROM gates") == [("approved", "5", "7")]
 
 
@@ -315,7 +315,7 @@ async def test_a_decision_is_stored_although_the_run_is_interrupted(store: Path)
 
     started = asyncio.Event()
     paused = await registry.aexecute("slow", call_id="c1")
-    resuming = asyncio.ensure_future(registry.aresume(paused, approve=True, by="ann"))
+    resuming = asyncio.ensure_future(registry.aresume(paused, approve=True, answered_by="ann"))
     await started.wait()
     resuming.cancel()
     with pytest.raises(asyncio.CancelledError):

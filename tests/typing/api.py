@@ -6,8 +6,11 @@ import functools
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any, assert_type
 
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
 import tooltrace as tt
-from tooltrace import toolutil
+from tooltrace import errors, toolutil
+from tooltrace.store.result import QueryResult
 
 
 @tt.trace_tool
@@ -110,7 +113,38 @@ async def check() -> None:
     assert_type(step.action, tt.NextAction)
     assert_type(step.user_message, str | None)
     assert_type(toolutil.Fail("MINE", "gone", False, "Ask."), tt.ToolResponse)
-    assert_type(response.error, tt.ToolError | None)
+    assert_type(response.error, tt.ErrorInfo | None)
     assert_type(tt.normalize(5), tt.ToolResponse)
-    with tt.context(call_id="c", tenant="t"):
+    with tt.context(call_id="c", attributes={"tenant": "t"}):
         pass
+    with tt.context(call_id="c", conversation_id="d", agent="clerk"):
+        pass
+    tt.context(converstion_id="c")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    tt.context(call_id=1)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert_type(tt.configure(store="a.duckdb", durability="call", field_limit=100), None)
+    tt.configure(durability="often")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    tt.configure(durabilty="call")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    tt.TraceLogger(version="1", capture="metadata")
+    tt.TraceLogger(name="x")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    assert_type(tt.ToolResponse.error("GONE", "gone", retryable=False, data=1), tt.ToolResponse)
+    tt.ToolResponse.success("x", confidnce=0.5)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    tt.ToolResponse.error("GONE")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    registry = tt.ToolRegistry()
+    assert_type(registry.register(plain, cache=True)("x", limit=1), list[str])
+    registry.register(plain, cach=True)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    assert_type(await registry.aresume("{}", approve=True, answered_by="ann"), tt.ToolResponse)
+    with tt.connect() as db:
+        assert_type(db, DuckDBPyConnection)
+        assert_type(db.sql("SELECT 1"), DuckDBPyRelation)
+        assert_type(db.execute("SELECT ?", [1]).fetchall(), list[tuple[Any, ...]])
+    result = tt.query("failure_rate", by=["tool"], since="7d", min_n=5)
+    assert_type(result, QueryResult)
+    assert_type(result.fetchall(), list[tuple[Any, ...]])
+    assert_type(result.dicts(), list[dict[str, Any]])
+    assert_type(result.project("tool, n"), DuckDBPyRelation)
+    tt.query("failure_rate", sinc="7d")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    assert_type(tt.flush(), bool)
+    try:
+        tt.query("nothing")
+    except errors.StoreBusy as busy:
+        assert_type(busy.pid, int | None)

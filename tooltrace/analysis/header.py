@@ -13,11 +13,16 @@
     -- columns:
     --   rate   share         failures / attempts
     --   low    low(rate)     Wilson interval, 95 %
+    -- important: rate
+    -- hidden: attempts
+    -- next: query errors --tool {tool}
     -- source: where the formula comes from
 
 ``alias`` is a second name of the query (optional). Omit ``by`` where rows are not grouped; dimensions behind a ``;`` in
-it vary within a history and do not split it (see the regions in ``templating``). Omit ``source`` where there is no
-formula. A parameter without ``= default`` is required.
+it vary within a history and do not split it (see the regions in ``templating``). ``important`` are the columns that a
+narrow table shows first (optional: the order of ``columns``), ``hidden`` the columns without which a row says nothing: a
+table omits the rows in which all of them are 0 or NULL (optional). ``next`` is the command of tooltrace that leads on,
+with columns of the first row in braces. Omit ``source`` where there is no formula. A parameter without ``= default`` is required.
 Two or more spaces separate names, types and meanings.
 """
 
@@ -49,7 +54,7 @@ UNITS = {
 }
 """Units that a column can have; besides them ``low(x)`` and ``high(x)``, the ends of the interval of ``x``."""
 
-_SECTION = re.compile(r"(alias|by|parameters|columns|source):\s*(.*)")
+_SECTION = re.compile(r"(alias|by|parameters|columns|important|hidden|next|source):\s*(.*)")
 _ROW = re.compile(r"([a-z][a-z0-9_]*)\s+(\S+(?: = \S+)?)\s{2,}(\S.*)")
 
 
@@ -68,6 +73,12 @@ class QueryHeader:
     default_by: tuple[str, ...] = ()
     parameters: tuple[QueryParameter, ...] = ()
     columns: tuple[ResultColumn, ...] = ()
+    important: tuple[str, ...] = ()
+    """Columns that a narrow table shows first."""
+    hidden: tuple[str, ...] = ()
+    """Columns without which a row says nothing: tables omit the rows in which all of them are 0 or NULL."""
+    next: str = ""
+    """Arguments of the command that leads on, with columns of the first row in braces."""
     source: str = ""
 
 
@@ -120,6 +131,13 @@ def _start_section(heading: QueryHeader, section: str, rest: str, parser: _Heade
         if not rest.isidentifier():
             raise parser.fault(f"the alias must be a name of letters, digits and _; got {rest!r}")
         return replace(heading, alias=rest)
+    names = tuple(part.strip() for part in rest.split(","))
+    if section == "important":
+        return replace(heading, important=names)
+    if section == "hidden":
+        return replace(heading, hidden=names)
+    if section == "next":
+        return replace(heading, next=rest)
     if section == "source":
         return replace(heading, source=rest)
     if rest:
@@ -144,7 +162,7 @@ def _row(heading: QueryHeader, section: str, content: str, parser: _HeaderParser
     if section == "source":
         return replace(heading, source=f"{heading.source} {content.strip()}")
     found = _ROW.fullmatch(content.strip())
-    if section in ("alias", "by") or not found:
+    if section not in ("parameters", "columns") or not found:
         raise parser.fault(
             f"a row of '{section}:' is a name, a type or unit, two spaces and a meaning; got {content.strip()!r}"
         )
@@ -190,4 +208,8 @@ def _require_complete(heading: QueryHeader, parser: _HeaderParser) -> QueryHeade
         raise parser.fault("the file must begin with a comment, its heading")
     if not heading.columns:
         raise parser.fault("the heading must have columns")
+    columns = {column.name for column in heading.columns}
+    for section, names in (("important", heading.important), ("hidden", heading.hidden)):
+        if unknown := [name for name in names if name not in columns]:
+            raise parser.fault(f"'{section}:' names {', '.join(unknown)}, which the heading does not have as a column")
     return heading

@@ -7,12 +7,64 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Literal, TypedDict
 
 from tooltrace.errors import BadParameter
 from tooltrace.store.schema import quote_literal
 
 ParamValue = str | int | float | datetime | None
 """A value that is bound in the engine. Times are naive UTC, as in the column ``started_at``."""
+
+Time = str | datetime | date | timedelta
+"""A point in time: a span back from now such as ``"7d"``, a timedelta, or a date or time, in UTC unless it has a zone."""
+
+
+class QueryOptions(TypedDict, total=False):
+    """The parameters of all named queries, as keyword arguments. ``docs/reference/queries.md`` has those of each query."""
+
+    agent: str | None
+    asked: str | float | Iterable[str | float] | None
+    base_s: float | str | None
+    before: Time | None
+    before_since: Time | None
+    before_span: str | None
+    before_until: Time | None
+    before_version: str | None
+    call_id: str | None
+    cap_s: float | str | None
+    chance: float | str | None
+    code: str | None
+    conversation: str | None
+    ending: str | None
+    evidence: int | str | None
+    failing: int | str | None
+    good_share: float | str | None
+    id: str | None
+    limit: int | str | None
+    max_confidence: float | str | None
+    max_gap: float | str | None
+    min_confidence: float | str | None
+    min_failures: int | str | None
+    min_n: int | str | None
+    objective: float | str | None
+    odds: int | str | None
+    parts: int | str | None
+    recovering: int | str | None
+    recovery_s: int | str | None
+    reference: int | str | None
+    retry_share: float | str | None
+    rules: Literal["certain", "all"] | None
+    since: Time | None
+    span_id: str | None
+    status: str | None
+    text: str | None
+    threshold: int | str | None
+    tool: str | None
+    until: Time | None
+    until_span: str | None
+    version: str | None
+    window_s: int | str | None
+
 
 _SPAN = re.compile(r"(\d+)\s*([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

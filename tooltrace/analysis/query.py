@@ -13,7 +13,7 @@ from tooltrace.analysis import templating
 from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS, NOT_IN_ROLLUPS, Dimension, choose
 from tooltrace.analysis.header import QueryHeader, parse
 from tooltrace.analysis.parameters import ParamValue, literal
-from tooltrace.errors import BadParameter, QueryError
+from tooltrace.errors import BadParameter, QueryError, near
 from tooltrace.store.result import ResultColumn, Statement
 
 GroupBy = str | Iterable[str]
@@ -109,7 +109,7 @@ class Query:
         for name, value in params.items():
             if name not in known and value is not None:
                 raise BadParameter(
-                    f"query {self.name} has no parameter {name!r}: its parameters are {', '.join(known)}"
+                    f"query {self.name} has no parameter {name!r}: its parameters are {', '.join(known)}{near(name, known)}"
                 )
 
     def varies_within_history(self, dimension: Dimension) -> bool:

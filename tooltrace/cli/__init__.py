@@ -1,16 +1,20 @@
 """The command ``tooltrace``: one module here for each of its subcommands.
 
 Exit codes: 0 success (an empty result is a success), 1 the command failed (no store, a locked or damaged one, wrong
-SQL, an unknown call), 2 wrong usage of a command or a parameter. Results go to standard output, messages about them to
+SQL, an unknown call), 2 wrong usage of a command or a parameter, an unknown query, tool or version. Results go to standard output, messages about them to
 standard error.
 """
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from tooltrace.cli.backup import backup, compact, merge, restore
 from tooltrace.cli.clickhouse import clickhouse
+from tooltrace.cli.columns import columns
+from tooltrace.cli.compare import compare
 from tooltrace.cli.correct import correct
 from tooltrace.cli.demo import demo
 from tooltrace.cli.doctor import doctor
@@ -19,6 +23,7 @@ from tooltrace.cli.export import export
 from tooltrace.cli.forget import forget
 from tooltrace.cli.import_ import imports
 from tooltrace.cli.label import label
+from tooltrace.cli.options import examples
 from tooltrace.cli.prune import prune
 from tooltrace.cli.query import query
 from tooltrace.cli.redact import redact
@@ -29,12 +34,17 @@ from tooltrace.cli.show import show
 from tooltrace.cli.sql import sql
 from tooltrace.cli.tail import tail
 from tooltrace.cli.top import top
+from tooltrace.installation import is_overwritten, overwritten_message
 from tooltrace.version import __version__
 
 __all__ = ["cli", "main"]
 
 
-@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=CommandGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples("tooltrace demo", "tooltrace query failure_rate", "tooltrace serve"),
+)
 @click.version_option(__version__, prog_name="tooltrace")
 def cli() -> None:
     """Record and analyse the tool calls of LLM agents.
@@ -46,7 +56,9 @@ def cli() -> None:
 for _command in (
     demo,
     query,
+    compare,
     sql,
+    columns,
     tail,
     top,
     show,
@@ -72,5 +84,7 @@ for _command in (
 
 def main() -> None:
     """Run the command line."""
+    if is_overwritten():
+        sys.exit(f"tooltrace: {overwritten_message()}")
     escape_unencodable()
     cli(prog_name="tooltrace")

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tooltrace.cli.forget import working
-from tooltrace.cli.options import format_option, store_option
+from tooltrace.cli.options import examples, format_option, named_store_option, store_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.report.numbers import format_count
 
@@ -19,14 +19,20 @@ _WAIT = click.option(
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command(short_help="Rewrite the store without unused space.")
+@click.command(
+    short_help="Rewrite the store without unused space.",
+    epilog=examples(
+        "tooltrace compact",
+        "tooltrace compact agent.duckdb",
+    ),
+)
 @_WAIT
 @format_option("table", "json")
 @store_option
 def compact(*, wait: float, form: str, store: Path) -> None:
     """Fold pending records and rewrite the database without the space of deleted rows.
 
-    The disk needs room for a second copy meanwhile. Example: tooltrace compact --store agent.duckdb
+    The disk needs room for a second copy meanwhile.
     """
     from tooltrace.store.backup import compact as compact_store
 
@@ -36,17 +42,22 @@ def compact(*, wait: float, form: str, store: Path) -> None:
     _print(form, values, f"{store}: {_megabytes(report.bytes_before)} before, {_megabytes(report.bytes_after)} now.")
 
 
-@click.command(short_help="Copy the store into one file.")
+@click.command(
+    short_help="Copy the store into one file.",
+    epilog=examples(
+        "tooltrace backup monday.duckdb",
+        "tooltrace backup monday.duckdb --store agent.duckdb --force",
+    ),
+)
 @click.argument("file", type=_FILE)
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @_WAIT
 @format_option("table", "json")
-@store_option
+@named_store_option
 def backup(*, file: Path, force: bool, wait: float, form: str, store: Path) -> None:
     """Copy the store into FILE, which is a complete store: every command reads it with --store FILE.
 
     Others may record meanwhile; what they had written before is in the copy. FILE appears when it is complete.
-    Example: tooltrace backup monday.duckdb
     """
     from tooltrace.store.backup import backup as back_up
 
@@ -56,17 +67,21 @@ def backup(*, file: Path, force: bool, wait: float, form: str, store: Path) -> N
     _print(form, values, f"{file}: {_megabytes(report.bytes_after)}.")
 
 
-@click.command(short_help="Put a backup in the place of the store.")
+@click.command(
+    short_help="Put a backup in the place of the store.",
+    epilog=examples(
+        "tooltrace restore monday.duckdb --force",
+    ),
+)
 @click.argument("file", type=_FILE)
 @click.option("--force", is_flag=True, help="Replace the store if it exists; the old file is kept beside it.")
 @_WAIT
 @format_option("table", "json")
-@store_option
+@named_store_option
 def restore(*, file: Path, force: bool, wait: float, form: str, store: Path) -> None:
     """Put the backup FILE in the place of the store.
 
     Records in the journals of the store are folded into it, and what was forgotten since the backup stays forgotten.
-    Example: tooltrace restore monday.duckdb --force
     """
     from tooltrace.store.backup import restore as restore_store
 
@@ -77,17 +92,21 @@ def restore(*, file: Path, force: bool, wait: float, form: str, store: Path) -> 
     _print(form, values, f"{store} is restored from {file}; {format_count(report.rows, 'record')} folded.{kept}")
 
 
-@click.command(short_help="Add the records of other stores.")
+@click.command(
+    short_help="Add the records of other stores.",
+    epilog=examples(
+        "tooltrace merge one.duckdb two.duckdb -o all.duckdb",
+    ),
+)
 @click.argument("sources", metavar="STORE…", nargs=-1, required=True, type=_FILE)
 @click.option("-o", "--output", type=_FILE, metavar="FILE", help="Merge into this store instead of --store.")
 @_WAIT
 @format_option("table", "json")
-@store_option
+@named_store_option
 def merge(*, sources: tuple[Path, ...], output: Path | None, wait: float, form: str, store: Path) -> None:
     """Add the records of other stores, such as those of other machines, each record once.
 
     Labels and corrections are added too. What was forgotten in one of the stores is forgotten in the result.
-    Example: tooltrace merge one.duckdb two.duckdb -o all.duckdb
     """
     from tooltrace.store.merge import merge as merge_stores
 

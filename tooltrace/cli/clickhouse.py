@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tooltrace.cli.errors import CommandError, UsageError
+from tooltrace.cli.errors import CommandError, CommandGroup, UsageError
+from tooltrace.cli.options import examples
 from tooltrace.cli.sanitize import clean
 from tooltrace.clickhouse import SCHEMES
 from tooltrace.errors import StoreMissing
@@ -38,6 +39,7 @@ INDEX_COST = (
 
 def _clickhouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
+        "-s",
         "--store",
         "address",
         callback=_address,
@@ -54,7 +56,11 @@ def _address(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
     return address
 
 
-@click.group(short_help="Prepare a ClickHouse database as a store.")
+@click.group(
+    cls=CommandGroup,
+    short_help="Prepare a ClickHouse database as a store.",
+    epilog=examples("tooltrace clickhouse init --help"),
+)
 def clickhouse() -> None:
     """Use the traces that the OpenTelemetry Collector exports to ClickHouse as a store.
 
@@ -62,7 +68,13 @@ def clickhouse() -> None:
     """
 
 
-@clickhouse.command(short_help="Print the SQL of the views, or create them.")
+@clickhouse.command(
+    short_help="Print the SQL of the views, or create them.",
+    epilog=examples(
+        "tooltrace clickhouse init --store clickhouse://localhost/otel",
+        "tooltrace clickhouse init -s clickhouse://localhost/otel --tables --apply",
+    ),
+)
 @click.option(
     "--apply",
     is_flag=True,
@@ -133,7 +145,10 @@ def _statements(
     return [*index_sql, *table_sql, *views.statements(source, connection.database, materialized=tables)]
 
 
-@clickhouse.command(short_help="Count the recorded tool calls.")
+@clickhouse.command(
+    short_help="Count the recorded tool calls.",
+    epilog=examples("tooltrace clickhouse check --store clickhouse://localhost/otel"),
+)
 @_clickhouse_option
 def check(*, address: Address) -> None:
     """Count the tool calls, their bytes, and the spans that were delivered twice.

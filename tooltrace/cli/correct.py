@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tooltrace.cli.errors import UsageError
-from tooltrace.cli.options import place_option
+from tooltrace.cli.options import examples, place_option, renamed
 from tooltrace.cli.sanitize import clean
 from tooltrace.errors import LabelError
 from tooltrace.labels.correction import make_correction
@@ -13,7 +13,13 @@ from tooltrace.recording.settings import Settings
 from tooltrace.store.base import StoreBackend
 
 
-@click.command(short_help="Correct how a result was read.")
+@click.command(
+    short_help="Correct how a result was read.",
+    epilog=examples(
+        "tooltrace correct call_17 --status error --code TIMEOUT --labeler ann",
+        "tooltrace correct call_17 --status recorded",
+    ),
+)
 @click.argument("call_id")
 @click.option(
     "--status",
@@ -22,7 +28,8 @@ from tooltrace.store.base import StoreBackend
     help="The corrected status; 'recorded' restores the recorded reading.",
 )
 @click.option("--code", help="Error code, such as TIMEOUT, for an error or a partial result.")
-@click.option("--by", default="human", show_default=True, help="Name of the person who corrects.")
+@click.option("--labeler", default="human", show_default=True, help="Name of the person who corrects.")
+@click.option("--by", hidden=True)
 @click.option("--reason", help="Reason for the correction.")
 @click.option("--span", is_flag=True, help="CALL_ID is a span id: correct one attempt instead of the call's last.")
 @place_option
@@ -31,7 +38,8 @@ def correct(
     call_id: str,
     status: str,
     code: str | None,
-    by: str,
+    labeler: str,
+    by: str | None,
     reason: str | None,
     span: bool,
     store: StoreBackend,
@@ -43,17 +51,24 @@ def correct(
     precedes those of 'tooltrace reread'. A correction is not a label: it states what happened, not whether the result
     was right. ClickHouse stores cannot be corrected.
     """
-    if not by.strip():
-        raise UsageError("--by must not be blank: pass the name of the person; nothing was recorded")
+    labeler = renamed("--by", by, "--labeler") or labeler
+    if not labeler.strip():
+        raise UsageError("--labeler must not be blank: pass the name of the person; nothing was recorded")
     of_call, of_span = (None, call_id) if span else (call_id, None)
     try:
         correction = make_correction(
-            Settings(store=None), call_id=of_call, span_id=of_span, status=status, code=code, reason=reason, labeler=by
+            Settings(store=None),
+            call_id=of_call,
+            span_id=of_span,
+            status=status,
+            code=code,
+            reason=reason,
+            labeler=labeler,
         )
     except LabelError as error:
         raise UsageError(f"{error}; nothing was recorded") from error
     store.write([correction])
-    done = "has the recorded reading again" if status == "recorded" else f"is corrected to {status} by {by}"
+    done = "has the recorded reading again" if status == "recorded" else f"is corrected to {status} by {labeler}"
     click.echo(clean(f"{call_id} {done}."))
     with store.connect() as con:
         column = "span_id" if span else "call_id"

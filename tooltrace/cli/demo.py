@@ -7,10 +7,16 @@ from pathlib import Path
 import click
 
 from tooltrace.cli.errors import CommandError
-from tooltrace.cli.options import store_option
+from tooltrace.cli.options import examples, store_option
 
 
-@click.command(short_help="Run scripted agents, and show the recorded calls.")
+@click.command(
+    short_help="Run scripted agents, and show the recorded calls.",
+    epilog=examples(
+        "tooltrace demo",
+        "tooltrace demo demo.duckdb --calls 100",
+    ),
+)
 @click.option("--calls", type=click.IntRange(min=1), default=1000, show_default=True, help="Number of calls to make.")
 @click.option(
     "--seed", type=int, default=7, show_default=True, help="Seed of the plan; the same seed gives the same statuses."

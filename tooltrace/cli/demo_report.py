@@ -8,9 +8,11 @@ from typing import Any
 
 import tooltrace as tt
 from tooltrace.cli.errors import CommandError
+from tooltrace.cli.next_command import program, store_words
+from tooltrace.cli.serve import can_serve
 from tooltrace.cli.table import console, write_table
+from tooltrace.cli.table_layout import choose
 from tooltrace.demo.run import Run
-from tooltrace.recording.settings import default_store
 from tooltrace.store.result import QueryResult, Row
 
 TOP = 8
@@ -44,12 +46,16 @@ def report(run: Run) -> None:
         ("Is the stated confidence right? (compared with labelled results)", calibration, _CALIBRATION, labelled),
     ):
         screen.print(f"\n{title}", style="bold")
-        write_table(_part(result, columns, rows))
+        part = _part(result, columns, rows)
+        write_table(part, choose(part, width=screen.width))
     for row in labelled:
         screen.print(verdict(dict(zip(calibration.columns, row, strict=True))), soft_wrap=True)
     screen.print("\nNext commands:", style="bold")
-    for command in _commands(run, errors):
-        screen.print(f"  {command}", soft_wrap=True)
+    store = store_words(str(run.store))
+    for command in _commands(errors):
+        screen.print(f"  {program()} {command}{store}", soft_wrap=True)
+    if not can_serve():
+        screen.print("  (serve needs: pip install 'tooltrace-recorder[serve]')")
     screen.print(f"\nStore: {run.store}", soft_wrap=True)
 
 
@@ -76,9 +82,8 @@ def _part(result: QueryResult, names: Sequence[str], rows: Sequence[Row]) -> Que
     return result.with_rows(rows).with_columns_at(columns)
 
 
-def _commands(run: Run, errors: QueryResult) -> list[str]:
-    store = "" if run.store == default_store() else f" --store {shlex.quote(str(run.store))}"
+def _commands(errors: QueryResult) -> list[str]:
     examples = errors.values("example_call_id")
-    show = f"tooltrace show {examples[0]}{store}" if examples else f"tooltrace tail --no-follow{store}"
+    show = f"show {shlex.quote(examples[0])}" if examples else "tail --no-follow"
     sql = "SELECT tool, correct, count(*) AS n FROM outcomes JOIN calls USING (call_id) GROUP BY ALL ORDER BY ALL"
-    return [show, f"tooltrace query latency --by tool,status{store}", f'tooltrace sql "{sql}"{store}']
+    return ["serve", show, "query latency --by tool,status", f'sql "{sql}"']

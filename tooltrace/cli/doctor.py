@@ -10,18 +10,26 @@ from typing import Any
 import click
 
 from tooltrace.cli.errors import CommandError
-from tooltrace.cli.options import format_option, unfolded_store_option
+from tooltrace.cli.options import examples, output_options, unfolded_store_option
 from tooltrace.cli.redact import print_secrets
 from tooltrace.cli.sanitize import clean
 from tooltrace.redact.redaction import Redaction
 
 
-@click.command(short_help="Examine a store, and repair it.")
+@click.command(
+    short_help="Examine a store, and repair it.",
+    epilog=examples(
+        "tooltrace doctor",
+        "tooltrace doctor agent.duckdb -f json",
+        "tooltrace doctor --mend",
+        "tooltrace doctor --secrets",
+    ),
+)
 @click.option("--mend", is_flag=True, help="Fold pending records, set damaged files aside, and rebuild the database.")
 @click.option(
     "--secrets", is_flag=True, help="Count stored values that the built-in rules of redaction find; only look."
 )
-@format_option("table", "json")
+@output_options("table", "json")
 @unfolded_store_option
 def doctor(*, mend: bool, secrets: bool, form: str, store: Path) -> None:
     """Report the state of a store, and repair it with --mend.

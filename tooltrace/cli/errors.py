@@ -11,7 +11,7 @@ from typing import IO, Any
 import click
 
 from tooltrace.cli.sanitize import clean
-from tooltrace.errors import BadParameter, StoreLocked, TooltraceError, UnknownQuery
+from tooltrace.errors import BadParameter, ConfigError, StoreLocked, TooltraceError, near
 
 _INTERRUPTED = "Query interrupted"
 """Message of the RuntimeError that DuckDB raises for Ctrl-C during a query."""
@@ -36,12 +36,22 @@ class UsageError(CommandError):
 class CommandGroup(click.Group):
     """A group of commands that may raise TooltraceError."""
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that ``args`` name. Raises UsageError with the nearest names for an unknown one."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not ctx.resilient_parsing and not name.startswith("-"):
+            hint = near(name, self.list_commands(ctx)) or f"; {ctx.command_path} --help lists the commands"
+            raise UsageError(clean(f"there is no command {name!r}{hint}"))
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command and turn a TooltraceError into a :class:`CommandError`."""
         try:
             return super().invoke(ctx)
         except TooltraceError as error:
-            kind = UsageError if isinstance(error, UnknownQuery | BadParameter) else CommandError
+            kind = UsageError if isinstance(error, LookupError | BadParameter | ConfigError) else CommandError
             raise kind(error_message(error)) from error
         except RuntimeError as error:
             if str(error) != _INTERRUPTED:

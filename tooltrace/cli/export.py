@@ -8,33 +8,45 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tooltrace.analysis.parameters import QueryParameter
+from tooltrace.cli.completion import complete_destinations
 from tooltrace.cli.errors import CommandError, UsageError
-from tooltrace.cli.export_delivery import closed_soon_after, deliver, forget_destination, print_status
-from tooltrace.cli.options import store_option
+from tooltrace.cli.export_delivery import deliver, forget_destination, print_status, run_until_stopped
+from tooltrace.cli.known_names import require_known
+from tooltrace.cli.options import examples, store_option, tool_option, window_options
 from tooltrace.cli.sanitize import clean
 from tooltrace.recording.settings import default_service
 from tooltrace.store.base import open_store
+from tooltrace.store.delivery_cursors import DeliveryCursor, DestinationFiles
 
 if TYPE_CHECKING:
     from tooltrace.delivery.backfill import Replay
     from tooltrace.exporters.protocol import Destination, Target
-    from tooltrace.store.delivery_cursors import DeliveryCursor
 
 Advance = Callable[[int], None]
 """Callback that receives the number of further records sent."""
 
 
-@click.command(short_help="Send the history to a collector, or write it to files.")
-@click.argument("name", required=False)
-@click.option("--since", help="Start of the time range: 30m, 24h, 7d (back from now), or an ISO date or time.")
-@click.option("--until", help="End of the time range, in the same form as --since.")
-@click.option("--tool", help="Only this tool.")
+@click.command(
+    short_help="Send the history to a collector, or write it to files.",
+    epilog=examples(
+        "tooltrace export jsonl -o calls.jsonl",
+        "tooltrace export csv --tool fetch --since 7d -o calls.csv",
+        "tooltrace export parquet -o calls.parquet",
+        "tooltrace export parquet -o archive/",
+        "tooltrace export otlp --endpoint http://localhost:4318",
+        "tooltrace export --status",
+    ),
+)
+@click.argument("name", required=False, shell_complete=complete_destinations)
+@window_options
+@tool_option()
 @click.option("--endpoint", help="Base URL, such as http://localhost:4318. Default: $OTEL_EXPORTER_OTLP_ENDPOINT.")
 @click.option("--protocol", type=click.Choice(["http/protobuf", "http/json", "grpc"]), help="Default: http/protobuf.")
 @click.option(
@@ -47,7 +59,12 @@ Advance = Callable[[int], None]
     metavar="SIGNAL",
     help="Only this signal: traces, logs or metrics; repeatable.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="PATH", help="File or folder to write.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="File to write; - is standard output. Parquet is written to a file if the name ends in .parquet, else to a folder.",
+)
 @click.option("--again", is_flag=True, help="Also send records that were sent before.")
 @click.option("--follow", is_flag=True, help="Deliver new records until Ctrl-C; with --since, send the history first.")
 @click.option("--pending", is_flag=True, help="Deliver the pending records of this destination, and exit.")
@@ -62,11 +79,15 @@ def export(*, name: str | None, store: Path, status: bool, forget: bool, **optio
     An interrupted export continues where it stopped when the same command runs again. No record is sent twice, except
     with --again. Records that a configured destination delivers continuously are skipped, unless --until is given.
     """
+    from tooltrace.exporters.registry import available
+
     if status:
+        if name is not None:
+            raise UsageError(
+                "--status has the progress of all destinations: pass it without NAME, the store as --store"
+            )
         print_status(store)
     elif name is None:
-        from tooltrace.exporters.registry import available
-
         raise UsageError(f"argument NAME is missing: choose one of {', '.join(available())}")
     elif forget:
         forget_destination(store, name)
@@ -76,8 +97,9 @@ def export(*, name: str | None, store: Path, status: bool, forget: bool, **optio
 
 def _export(store: Path, name: str, *, follow: bool, pending: bool, **options: Any) -> None:
     from tooltrace.delivery.plan import specs_for
-    from tooltrace.exporters.registry import create
+    from tooltrace.exporters.registry import create, load
 
+    load(name)  # an unknown destination fails before the store is read
     target = _target(options)
     if (follow or pending) and target.path is not None:
         raise UsageError(
@@ -86,6 +108,7 @@ def _export(store: Path, name: str, *, follow: bool, pending: bool, **options: A
     historic = any(options[key] is not None for key in ("since", "until", "tool")) or options["again"]
     with _stop() as stop:
         if historic or not (follow or pending):
+            require_known(store, tools=[options["tool"]])
             with _abandon_on_error(create(name, target)) as destination:
                 _replay(store, name, destination, target, stop, **options)
         if (follow or pending) and not stop.is_set():
@@ -109,11 +132,14 @@ def _abandon_on_error(destination: Destination) -> Iterator[Destination]:
 def _target(options: dict[str, Any]) -> Target:
     from tooltrace.exporters.protocol import Target
 
+    path: str | None = options.pop("output")
+    if path is not None and path.endswith("/"):
+        Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)  # a folder, whatever its name ends in
     pairs = [header.partition("=") for header in options.pop("headers")]
     if any(not name.strip() or not sign for name, sign, _ in pairs):
         raise UsageError("--header must be NAME=VALUE, such as x-api-key=SECRET")
     return Target(
-        path=options.pop("output"),
+        path=None if path is None else Path(path),
         endpoint=options.pop("endpoint"),
         protocol=options.pop("protocol"),
         headers={name.strip(): value.strip() for name, _, value in pairs},
@@ -165,7 +191,6 @@ def _replay(
     from tooltrace.delivery.backfill import ProgressFile, Replay, export_to_file
     from tooltrace.delivery.delivery import describe
     from tooltrace.exporters.protocol import AtomicDestination
-    from tooltrace.store.delivery_cursors import DestinationFiles
 
     files = DestinationFiles.of(store, name)
     file = ProgressFile.of(files, describe(destination), target.parts, since, until, tool)
@@ -204,17 +229,22 @@ def _advance(advance: Advance, count: int, stop: threading.Event) -> None:
 def _send(replay: Replay, destination: Destination, total: int, stop: threading.Event) -> None:
     from tooltrace.exporters.protocol import Unavailable
 
+    def run(advance: Advance) -> None:
+        try:
+            replay.run(advance)
+        finally:
+            destination.close()
+
     earlier = f", {replay.earlier:,} sent earlier" if replay.earlier else ""
     try:
-        with _bar(total) as advance, closed_soon_after(stop, [destination]):
-            replay.run(advance)
+        with _bar(total) as advance:
+            for error in run_until_stopped(stop, [partial(run, advance)], [destination]):
+                raise error
     except Unavailable as error:
         reason = "" if stop.is_set() else f" ({error})"
         raise CommandError(
             f"interrupted after {replay.sent:,} records{reason}; run the same command again to continue"
         ) from error
-    finally:
-        destination.close()
     click.echo(f"{replay.sent:,} records sent{earlier}; {replay.refused:,} rejected.")
 
 
@@ -235,7 +265,6 @@ def _live_cursor(store: Path, name: str, destination: Destination) -> DeliveryCu
     """Return the cursor of the delivery to the same place; the history ends where that delivery began."""
     from tooltrace.delivery.delivery import describe
     from tooltrace.delivery.plan import cursors_of
-    from tooltrace.store.delivery_cursors import DestinationFiles
 
     for known in cursors_of(name):  # several signals are described by the target of the first
         cursor = DestinationFiles.of(store, known).load()

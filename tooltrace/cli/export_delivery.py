@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+import atexit
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
@@ -13,13 +17,14 @@ import click
 
 from tooltrace.cli.errors import CommandError
 from tooltrace.cli.sanitize import clean
+from tooltrace.store.delivery_cursors import DestinationFiles
+from tooltrace.store.delivery_lag import DeliveryLag, delivery_lags
 from tooltrace.store.paths import StorePaths
 
 if TYPE_CHECKING:
     from tooltrace.delivery.delivery import Delivery
     from tooltrace.delivery.threads import DestinationSpec
     from tooltrace.exporters.protocol import Destination, Target
-    from tooltrace.store.delivery_cursors import DeliveryCursor, DestinationFiles
     from tooltrace.store.file_lock import Lock
 
 
@@ -27,27 +32,59 @@ PENDING_SECONDS = 60.0
 """Maximum seconds that ``--pending`` waits for an unavailable destination."""
 STOP_SECONDS = 1.0
 """Seconds that a running request has after Ctrl-C or SIGTERM."""
+END_SECONDS = 1.75
+"""Seconds after Ctrl-C or SIGTERM after which the command ends, also where a request cannot be interrupted."""
 
 
-@contextmanager
-def closed_soon_after(stop: Event, destinations: Sequence[Destination]) -> Iterator[None]:
-    """Close ``destinations`` ``STOP_SECONDS`` after ``stop`` was set, so that a request that hangs fails."""
-    done = Event()
+def run_until_stopped(
+    stop: Event, runs: Sequence[Callable[[], None]], destinations: Sequence[Destination]
+) -> list[BaseException]:
+    """Run ``runs`` in a thread each until all of them have ended, and return their errors.
 
-    def watch() -> None:
-        while not done.wait(0.1):
-            if stop.is_set():
-                if not done.wait(STOP_SECONDS):
-                    for destination in destinations:
-                        with suppress(Exception):
-                            destination.close()
-                return
+    ``STOP_SECONDS`` after ``stop`` was set, ``destinations`` are closed, so that a request that hangs fails. A thread
+    that has not ended by ``END_SECONDS``, because it waits for a name server or for a destination that cannot be
+    closed, is left alone, and CommandError is raised: the process can end.
+    """
+    errors: list[BaseException] = []
 
-    Thread(target=watch, name="tooltrace-export-stop", daemon=True).start()
-    try:
-        yield
-    finally:
-        done.set()
+    def run(each: Callable[[], None]) -> None:
+        try:
+            each()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [Thread(target=run, args=(each,), name="tooltrace-export", daemon=True) for each in runs]
+    for thread in threads:
+        thread.start()
+    stopped_at: float | None = None
+    closed = False
+    while running := [thread for thread in threads if thread.is_alive()]:
+        running[0].join(0.05)
+        if stopped_at is None:
+            stopped_at = time.monotonic() if stop.is_set() else None
+            continue
+        seconds = time.monotonic() - stopped_at
+        if seconds > STOP_SECONDS and not closed:
+            closed = True
+            for destination in destinations:
+                Thread(target=_close, args=(destination,), name="tooltrace-export-stop", daemon=True).start()
+        if seconds > END_SECONDS:
+            atexit.register(_end_now)
+            raise CommandError("interrupted while a request does not end; run the same command again to continue")
+    return errors
+
+
+def _close(destination: Destination) -> None:
+    with suppress(Exception):
+        destination.close()
+
+
+def _end_now() -> None:
+    """End the process without the interpreter's own end, which is not safe while a thread runs foreign code."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(1)
 
 
 def deliver(store: Path, specs: Sequence[DestinationSpec], target: Target, stop: Event, *, follow: bool) -> None:
@@ -65,14 +102,11 @@ def deliver(store: Path, specs: Sequence[DestinationSpec], target: Target, stop:
     paths = StorePaths.of(store)
     for spec in specs:  # before the threads start, which would block each other on the earlier cursor's lock
         spec.take_over(paths)
-    with (
-        closed_soon_after(stop, [destination for _, destination in destinations]),
-        ThreadPoolExecutor(len(destinations), thread_name_prefix="tooltrace-export") as pool,
-    ):
-        runs = [
-            pool.submit(_deliver, store, spec, destination, stop, follow=follow) for spec, destination in destinations
-        ]
-        failures = [error for run in runs if (error := run.exception()) is not None]
+    failures = run_until_stopped(
+        stop,
+        [partial(_deliver, store, spec, destination, stop, follow=follow) for spec, destination in destinations],
+        [destination for _, destination in destinations],
+    )
     unexpected = [error for error in failures if not isinstance(error, CommandError)]
     if failures:
         raise unexpected[0] if unexpected else CommandError("; ".join(map(str, failures)))
@@ -82,7 +116,6 @@ def _deliver(store: Path, spec: DestinationSpec, destination: Destination, stop:
     from tooltrace.delivery.delivery import Delivery
     from tooltrace.delivery.retry import RetryPolicy
     from tooltrace.exporters.protocol import Unavailable
-    from tooltrace.store.delivery_cursors import DestinationFiles
 
     files = DestinationFiles.of(store, spec.name)
     lock = files.lock()
@@ -132,32 +165,26 @@ def _run(delivery: Delivery, stop: Event, *, follow: bool) -> int:
 
 def print_status(store: Path) -> None:
     """Print the progress of each destination."""
-    from tooltrace.store.delivery_cursors import destinations
-
-    found = destinations(StorePaths.of(store))
-    if not found:
+    lags = delivery_lags(StorePaths.of(store))
+    if not lags:
         click.echo("No destination has received records from this store.")
-    for files in found:
-        cursor = files.load()
-        if cursor is not None:
-            click.echo(clean(_line(files, cursor)))
+    for lag in lags:
+        click.echo(clean(_line(lag)))
 
 
-def _line(files: DestinationFiles, cursor: DeliveryCursor) -> str:
-    from tooltrace.store.delivery_cursors import pending_bytes
-
-    left = sum(pending_bytes(files.paths, cursor).values())
-    last = f", the last at {cursor.sent_at:%Y-%m-%d %H:%M:%S} UTC" if cursor.sent_at else ""
-    rejected = f", {cursor.refused:,} rejected" if cursor.refused else ""
-    error = f"; last error: {cursor.error}" if cursor.error else ""
-    to = f" ({cursor.target})" if cursor.target else ""
-    return f"{files.name}{to}: {cursor.sent:,} records sent{last}{rejected}; {left / 1e6:,.1f} MB pending{error}"
+def _line(lag: DeliveryLag) -> str:
+    last = f", the last at {lag.sent_at:%Y-%m-%d %H:%M:%S} UTC" if lag.sent_at else ""
+    rejected = f", {lag.refused:,} rejected" if lag.refused else ""
+    pending = f"{lag.pending:,} records ({lag.pending_bytes / 1e6:,.1f} MB) pending"
+    oldest = f", the oldest for {lag.lag_seconds:,.0f} s" if lag.pending else ""
+    error = f"; last error: {lag.error}" if lag.error else ""
+    to = f" ({lag.target})" if lag.target else ""
+    return f"{lag.destination}{to}: {lag.sent:,} records sent{last}{rejected}; {pending}{oldest}{error}"
 
 
 def forget_destination(store: Path, name: str) -> None:
     """Delete the cursors of the destination ``name``, so that nothing is retained for it. Raises CommandError."""
     from tooltrace.delivery.plan import cursors_of
-    from tooltrace.store.delivery_cursors import DestinationFiles
 
     found = [files for each in cursors_of(name) if (files := DestinationFiles.of(store, each)).cursor.exists()]
     if not found:

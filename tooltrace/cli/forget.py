@@ -11,12 +11,18 @@ from pathlib import Path
 import click
 
 from tooltrace.cli.errors import CommandError, UsageError
-from tooltrace.cli.options import format_option, store_option
+from tooltrace.cli.options import examples, format_option, store_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.report.numbers import format_count
 
 
-@click.command(short_help="Delete calls for good.")
+@click.command(
+    short_help="Delete calls for good.",
+    epilog=examples(
+        "tooltrace forget --conversation 4f1c --dry-run",
+        "tooltrace forget --where \"attributes->>'user' = 'u1'\" --yes",
+    ),
+)
 @click.option("--conversation", metavar="ID", help="All calls of this conversation.")
 @click.option("--call", "call_id", metavar="ID", help="All attempts of this call.")
 @click.option("--where", metavar="SQL", help="The calls that satisfy this condition on the columns of tool_calls.")
@@ -46,13 +52,8 @@ def forget(
     processes. Options are combined with AND. Records of these calls that arrive later are left out; calls that begin
     later are recorded. Exported files and backups are not changed: delete or export them again.
 
-    \b
-    Examples:
-      tooltrace forget --conversation 4f1c --dry-run
-      tooltrace forget --where "attributes->>'user' = 'u1'" --yes
-
     Exit code 1 if a file may still have the records.
-    """  # noqa: D301 - click needs a real backspace to keep the line breaks
+    """
     from tooltrace.store.forget import Selection
     from tooltrace.store.forget import forget as forget_calls
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tooltrace.cli.errors import CommandError
-from tooltrace.cli.options import capture_option, store_option
+from tooltrace.cli.options import capture_option, examples, named_store_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.writer import Writer
@@ -26,11 +26,19 @@ Advance = Callable[[int], None]
 """Callback that receives the number of bytes read."""
 
 
-@click.command("import", short_help="Read trace files and exports into the store.")
+@click.command(
+    "import",
+    short_help="Read trace files and exports into the store.",
+    epilog=examples(
+        "tooltrace import traces.jsonl",
+        "tooltrace import exported/ logs.jsonl.gz --store agent.duckdb",
+        "tooltrace import traces.jsonl --capture metadata",
+    ),
+)
 @click.argument("files", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--late", is_flag=True, help="Import calls of pruned days too, although rollups may count them already.")
 @capture_option
-@store_option
+@named_store_option
 def imports(*, files: tuple[Path, ...], late: bool, capture: Capture, store: Path) -> None:
     """Read trace files into the store.
 
@@ -38,8 +46,8 @@ def imports(*, files: tuple[Path, ...], late: bool, capture: Capture, store: Pat
 
     \b
     - exports of tooltrace: jsonl, csv, otlp-json, the folder of a parquet export, or a journal
-    - OTLP as JSON, as the OpenTelemetry Collector's file exporter writes it, also zstd-compressed
-    - Arize Phoenix: spans and annotations from its REST API, data frames as Parquet or JSON Lines
+    - OTLP as JSON, as the OpenTelemetry Collector's file exporter writes it
+    - Arize Phoenix: spans and annotations as JSON, JSON Lines or Parquet
     - MLflow: one trace or several, as JSON
     - JSON Lines of HelloAgents' TraceLogger; times without a zone are local times
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tooltrace.cli.errors import UsageError
-from tooltrace.cli.options import place_option
+from tooltrace.cli.options import examples, place_option, renamed
 from tooltrace.cli.sanitize import clean
 from tooltrace.errors import LabelError, StoreError, UnsupportedByStore
 from tooltrace.labels.label import make_outcome
@@ -22,19 +22,31 @@ if TYPE_CHECKING:
     from tooltrace.labels.from_file import LabelFileReport
 
 _SCORE = click.FloatRange(0, 1)
+_LABELER_KIND = click.Choice(["person", "rule", "agent"])
 
 
-@click.command(short_help="Label results as right or wrong.")
+@click.command(
+    short_help="Label results as right or wrong.",
+    epilog=examples(
+        "tooltrace label call_17 --correct",
+        'tooltrace label call_17 --wrong --labeler ann --reason "outdated page"',
+        "tooltrace label call_17 --score 0.7 --labeler judge --labeler-kind agent",
+        "tooltrace label --file labels.csv --labeler ann",
+    ),
+)
 @click.argument("call_id", required=False)
 @click.option("--correct", is_flag=True, help="The result was right.")
 @click.option("--wrong", is_flag=True, help="The result was wrong.")
 @click.option("--score", type=_SCORE, help="Score from 0 (wrong) to 1 (right).")
 @click.option(
-    "--by", default="human", show_default=True, help="Name of the labeler; with --file, for rows without a labeler."
+    "--labeler",
+    default="human",
+    show_default=True,
+    help="Name of the labeler; with --file, for rows without a labeler.",
 )
-@click.option(
-    "--kind", type=click.Choice(["person", "rule", "agent"]), help="Kind of the labeler; 'human' is a person."
-)
+@click.option("--labeler-kind", type=_LABELER_KIND, help="Kind of the labeler; 'human' is a person.")
+@click.option("--by", hidden=True)
+@click.option("--kind", type=_LABELER_KIND, hidden=True)
 @click.option("--reason", help="Reason for the label.")
 @click.option("--span", is_flag=True, help="CALL_ID is a span id: label one attempt instead of the call.")
 @click.option("--file", type=click.Path(path_type=Path), help="File of labels as CSV, JSON Lines or Parquet.")
@@ -45,7 +57,9 @@ def label(
     correct: bool,
     wrong: bool,
     score: float | None,
-    by: str,
+    labeler: str,
+    labeler_kind: str | None,
+    by: str | None,
     kind: str | None,
     reason: str | None,
     span: bool,
@@ -59,31 +73,35 @@ def label(
     labeled_at (UTC unless it names a zone). Values of 'correct': true or false, yes or no, right or wrong, 1 or 0. Rows that are not
     valid labels are skipped and reported.
     """
-    if not by.strip():
-        raise UsageError("--by must not be blank: pass the name of the labeler; nothing was recorded")
+    labeler = renamed("--by", by, "--labeler") or labeler
+    labeler_kind = renamed("--kind", kind, "--labeler-kind") or labeler_kind
+    if not labeler.strip():
+        raise UsageError("--labeler must not be blank: pass the name of the labeler; nothing was recorded")
     has_verdict = correct or wrong or score is not None
     if file is not None:
-        if call_id is not None or has_verdict or reason is not None or kind is not None or span:
-            raise UsageError("--file can only be combined with --by and --store: the file contains the other values")
+        if call_id is not None or has_verdict or reason is not None or labeler_kind is not None or span:
+            raise UsageError(
+                "--file can only be combined with --labeler and --store: the file contains the other values"
+            )
         try:
             path = store.path
         except UnsupportedByStore as error:
             raise UsageError("--file needs the path of a local store; nothing was recorded") from error
-        _label_file(file, by, path)
+        _label_file(file, labeler, path)
         return
     if call_id is None:
         raise UsageError("argument CALL_ID is missing: pass CALL_ID or --file; nothing was recorded")
     if not has_verdict or (correct and wrong):
         raise UsageError("a label needs exactly one of --correct and --wrong, or --score; nothing was recorded")
-    _label_one(call_id, correct if correct or wrong else None, score, by, kind, reason, store, span=span)
+    _label_one(call_id, correct if correct or wrong else None, score, labeler, labeler_kind, reason, store, span=span)
 
 
 def _label_one(
     call_id: str,
     correct: bool | None,
     score: float | None,
-    by: str,
-    kind: str | None,
+    labeler: str,
+    labeler_kind: str | None,
     reason: str | None,
     store: StoreBackend,
     *,
@@ -101,19 +119,19 @@ def _label_one(
             span_id=of_span,
             correct=correct,
             score=score,
-            labeler=by,
+            labeler=labeler,
             reason=reason,
-            labeler_kind=kind,
+            labeler_kind=labeler_kind,
         )
     except LabelError as error:
         raise UsageError(f"{error}; nothing was recorded") from error
     sent = write_label(outcome, store)
     if sent is not None:
-        click.echo(clean(f"{call_id} is labelled by {by}: {sent}."))
+        click.echo(clean(f"{call_id} is labelled by {labeler}: {sent}."))
         return
     verdicts = [word for word, applies in (("right", correct), ("wrong", correct is False)) if applies]
     verdicts += [] if score is None else [f"{score:g}"]
-    click.echo(clean(f"{call_id} is labelled {', '.join(verdicts)} by {by}."))
+    click.echo(clean(f"{call_id} is labelled {', '.join(verdicts)} by {labeler}."))
     done = LabelFileReport()
     done.count(outcome)
     if _unmatched(done, store):
@@ -123,11 +141,11 @@ def _label_one(
         )
 
 
-def _label_file(file: Path, by: str, store: Path) -> None:
+def _label_file(file: Path, labeler: str, store: Path) -> None:
     from tooltrace.labels.from_file import label_file
 
     with _bar(file) as advance:
-        done = label_file(file, Settings(store=store), by, advance)
+        done = label_file(file, Settings(store=store), labeler, advance)
     if done.unused:
         click.echo(clean(f"{file}: ignored columns: {', '.join(done.unused)}"), err=True)
     for line in done.examples:
@@ -160,6 +178,9 @@ def _bar(file: Path) -> Iterator[Callable[[int], None]]:
 
     screen = console(stderr=True)
     columns = (TextColumn("Labelling"), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
+    if not screen.is_terminal:  # a disabled Progress writes an empty line in older versions of rich
+        yield lambda _count: None
+        return
+    with Progress(*columns, console=screen, transient=True) as progress:
         task = progress.add_task("", total=file.stat().st_size if file.is_file() else None)
         yield lambda count: progress.advance(task, count)

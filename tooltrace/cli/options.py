@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
+from tooltrace.cli.completion import STORE_ARGUMENT, complete_tools, remember_store
+from tooltrace.cli.errors import UsageError
 from tooltrace.cli.folding import fold_ahead
+from tooltrace.cli.output_file import form_of, output_to
 from tooltrace.errors import UnsupportedByStore
 from tooltrace.recording.settings import default_address, default_store
 from tooltrace.store.base import StoreBackend, open_store
@@ -18,6 +22,16 @@ from tooltrace.store.url import Place, address_of
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 FORMATS = ("table", "json", "csv", "markdown")
+_POSITIONAL = "tooltrace.cli.options.positional_store"
+"""Key under which the context keeps the argument STORE."""
+
+
+def examples(*commands: str) -> str:
+    """Return ``commands`` as the last part of a command's help, each on a line of its own."""
+    return "\b\nExamples:\n" + "\n".join(f"  {command}" for command in commands)
+
+
+# The store.
 
 
 class _PlaceType(click.Path):
@@ -28,38 +42,37 @@ class _PlaceType(click.Path):
         return address or super().convert(value, param, ctx)
 
 
-def _local_path(_ctx: click.Context, _param: click.Parameter, place: Place | None) -> Path:
+def _local_path(_ctx: click.Context, place: Place | None) -> Path:
     """Return the path of the store for a command that writes. Raises BadParameter for a read-only store."""
-    store = _open(place)
     try:
-        return store.path
+        return _open(place).path
     except UnsupportedByStore as error:
-        raise click.BadParameter(str(error)) from error
+        raise click.BadParameter(str(error), param_hint="'--store'") from error
 
 
-def _folded_path(ctx: click.Context, param: click.Parameter, place: Place | None) -> Path:
-    path = _local_path(ctx, param, place)
+def _folded_path(ctx: click.Context, place: Place | None) -> Path:
+    path = _local_path(ctx, place)
     fold_ahead(path)
     return path
 
 
-def _open_for_reading(ctx: click.Context, param: click.Parameter, place: Place | None) -> StoreBackend:
-    store = _open_store(ctx, param, place)
+def _open_for_reading(_ctx: click.Context, place: Place | None) -> StoreBackend:
+    store = _open(place)
     with suppress(UnsupportedByStore):
         fold_ahead(store.path)
     return store
 
 
-def _open_or_journals(ctx: click.Context, param: click.Parameter, place: Place | None) -> StoreBackend:
+def _open_or_journals(ctx: click.Context, place: Place | None) -> StoreBackend:
     """Return the store, or its journals alone where the option ``--journals-only`` is set."""
     if not ctx.params.get("journals_only"):
-        return _open_for_reading(ctx, param, place)
+        return _open_for_reading(ctx, place)
     from tooltrace.store.duckdb_store import DuckDBStore
 
-    return DuckDBStore(_local_path(ctx, param, place), journals_only=True)
+    return DuckDBStore(_local_path(ctx, place), journals_only=True)
 
 
-def _open_store(_ctx: click.Context, _param: click.Parameter, place: Place | None) -> StoreBackend:
+def _open_unfolded(_ctx: click.Context, place: Place | None) -> StoreBackend:
     return _open(place)
 
 
@@ -72,27 +85,32 @@ _PLACE = "Path of the store, or clickhouse://host/database."
 
 
 def store_option(command: _F) -> _F:
-    """Add ``--store``, the path of a local store, whose journals are folded first."""
-    return _store_option(_folded_path, _PATH)(command)
+    """Add ``--store``, and STORE as the last argument: the path of a local store, whose journals are folded first."""
+    return _store(_folded_path, _PATH)(command)
+
+
+def named_store_option(command: _F) -> _F:
+    """Add ``--store`` as ``store_option`` does, without the argument, for a command whose arguments are files."""
+    return _store(_folded_path, _PATH, positional=False)(command)
 
 
 def unfolded_store_option(command: _F) -> _F:
-    """Add ``--store``, the path of a local store."""
-    return _store_option(_local_path, _PATH)(command)
+    """Add ``--store`` and STORE: the path of a local store."""
+    return _store(_local_path, _PATH)(command)
 
 
 def place_option(command: _F) -> _F:
-    """Add ``--store`` for a command that only reads: a path, or an address. Journals are folded first."""
-    return _store_option(_open_for_reading, _PLACE)(command)
+    """Add ``--store`` and STORE for a command that only reads: a path, or an address. Journals are folded first."""
+    return _store(_open_for_reading, _PLACE)(command)
 
 
 def unfolded_place_option(command: _F) -> _F:
-    """Add ``--store``, a path or an address."""
-    return _store_option(_open_store, _PLACE)(command)
+    """Add ``--store`` and STORE: a path or an address."""
+    return _store(_open_unfolded, _PLACE)(command)
 
 
 def place_or_journals_option(command: _F) -> _F:
-    """Add ``--store`` as ``place_option`` does, and ``--journals-only``."""
+    """Add ``--store`` and STORE as ``place_option`` does, and ``--journals-only``."""
     flag = click.option(
         "--journals-only",
         is_flag=True,
@@ -100,21 +118,46 @@ def place_or_journals_option(command: _F) -> _F:
         expose_value=True,
         help="Read only the records that are still in journals, without the database and without any wait.",
     )
-    return flag(_store_option(_open_or_journals, _PLACE)(command))
+    return flag(_store(_open_or_journals, _PLACE)(command))
 
 
-def _store_option(callback: Callable[..., Path | StoreBackend], meaning: str) -> Callable[[_F], _F]:
-    return click.option(
-        "--store",
-        type=_PlaceType(dir_okay=False, path_type=Path),
-        callback=callback,
-        help=f"{meaning} Default: $TOOLTRACE_STORE, else ./tooltrace.duckdb.",
-    )
+def _store(
+    resolve: Callable[[click.Context, Place | None], Path | StoreBackend], meaning: str, *, positional: bool = True
+) -> Callable[[_F], _F]:
+    def resolved(ctx: click.Context, _param: click.Parameter, place: Place | None) -> Path | StoreBackend | None:
+        argument = ctx.meta.get(_POSITIONAL)
+        if ctx.resilient_parsing:  # for completion, which opens, folds and waits for nothing
+            remember_store(ctx, place or argument)
+            return None
+        if place is not None and argument is not None:
+            raise UsageError(f"the store is given twice, as STORE ({argument}) and as --store ({place}): pass one")
+        return resolve(ctx, place or argument)
+
+    def add(command: _F) -> _F:
+        kind = _PlaceType(dir_okay=False, path_type=Path)
+        help_text = f"{meaning} Default: $TOOLTRACE_STORE, else ./tooltrace.duckdb."
+        command = click.option("-s", "--store", metavar="STORE", type=kind, callback=resolved, help=help_text)(command)
+        if not positional:
+            return command
+        return click.argument(
+            STORE_ARGUMENT, metavar="[STORE]", type=kind, required=False, is_eager=True, expose_value=False,
+            callback=_keep_argument,
+        )(command)  # fmt: skip
+
+    return add
+
+
+def _keep_argument(ctx: click.Context, _param: click.Parameter, place: Place | None) -> None:
+    ctx.meta[_POSITIONAL] = place
+
+
+# The output.
 
 
 def format_option(*formats: str) -> Callable[[_F], _F]:
-    """Add ``--format``, one of ``formats``; the first is the default."""
+    """Add ``-f``, ``--format``, one of ``formats``; the first is the default."""
     return click.option(
+        "-f",
         "--format",
         "form",
         type=click.Choice(formats),
@@ -122,6 +165,68 @@ def format_option(*formats: str) -> Callable[[_F], _F]:
         show_default=True,
         help="Output format.",
     )
+
+
+def output_options(*formats: str) -> Callable[[_F], _F]:
+    """Add ``--format`` and ``--output``, a file for what the command would print.
+
+    Without ``--format``, the name of the file decides; the first of ``formats`` is the default.
+    """
+
+    def add(command: _F) -> _F:
+        @wraps(command)
+        def run(*args: Any, output: Path | None, form: str | None, **options: Any) -> Any:
+            chosen = form or form_of(output, formats)
+            with output_to(output):
+                return command(*args, form=chosen, **options)
+
+        with_format = click.option(
+            "-f",
+            "--format",
+            "form",
+            type=click.Choice(formats),
+            help=f"Output format.  [default: by the extension of the file, else {formats[0]}]",
+        )
+        return cast(_F, with_format(output_option("File to write; - is standard output.")(run)))
+
+    return add
+
+
+def output_option(meaning: str) -> Callable[[_F], _F]:
+    """Add ``-o``, ``--output``."""
+    return click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help=meaning)
+
+
+def limit_option(
+    meaning: str, *, name: str = "limit", default: int | None = None, least: int = 1
+) -> Callable[[_F], _F]:
+    """Add ``-n``, ``--limit``: a number of rows."""
+    return click.option(
+        "-n",
+        "--limit",
+        name,
+        type=click.IntRange(min=least),
+        default=default,
+        show_default=default is not None,
+        help=meaning,
+    )
+
+
+# What is read.
+
+
+def window_options(command: _F) -> _F:
+    """Add ``--since`` and ``--until``."""
+    until = click.option("--until", help="End of the time range, in the same form as --since.")
+    since = click.option(
+        "--since", help="Start of the time range: 30m, 24h, 7d (back from now), or an ISO date or time."
+    )
+    return since(until(command))
+
+
+def tool_option(meaning: str = "Only this tool.", *, multiple: bool = False) -> Callable[[_F], _F]:
+    """Add ``--tool``, which a shell completes."""
+    return click.option("--tool", multiple=multiple, shell_complete=complete_tools, help=meaning)
 
 
 def capture_option(command: _F) -> _F:
@@ -133,3 +238,10 @@ def capture_option(command: _F) -> _F:
         show_default=True,
         help="With 'metadata', neither arguments nor results are stored.",
     )(command)
+
+
+def renamed(old: str, value: str | None, new: str) -> str | None:
+    """Return ``value``, which was passed under the ``old`` name of the option ``new``, with a warning on stderr."""
+    if value is not None:
+        click.echo(f"Warning: {old} is now called {new}.", err=True)
+    return value

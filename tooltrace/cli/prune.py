@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from tooltrace.cli.options import format_option, place_option
+from tooltrace.cli.known_names import require_known
+from tooltrace.cli.options import examples, format_option, place_option, tool_option
 from tooltrace.errors import ConfigError
 from tooltrace.report.numbers import format_count
 from tooltrace.store.base import StoreBackend
@@ -18,7 +19,14 @@ from tooltrace.store.retention import PrunePolicy, PruneReport, parse_days, pars
 _FOREVER = "forever"
 
 
-@click.command(short_help="Count old calls in rollups, and delete their rows.")
+@click.command(
+    short_help="Count old calls in rollups, and delete their rows.",
+    epilog=examples(
+        "tooltrace prune --older-than 90d --dry-run",
+        "tooltrace prune --older-than 90d --keep-errors=365d",
+        "tooltrace prune --max-size 2GB",
+    ),
+)
 @click.option("--older-than", metavar="AGE", help="Prune calls of days that ended this long ago: 90d, 12w, 1y.")
 @click.option("--max-size", metavar="SIZE", help="Prune the oldest days until the database has this size: 500MB, 2GB.")
 @click.option(
@@ -28,7 +36,7 @@ _FOREVER = "forever"
     metavar="[AGE]",
     help="Keep calls with a failed or labelled attempt; with an age, such as =365d, until they are that old.",
 )
-@click.option("--tool", help="Prune only the calls of this tool.")
+@tool_option("Prune only the calls of this tool.")
 @click.option("--dry-run", is_flag=True, help="Only report what would be deleted.")
 @format_option("table", "json")
 @place_option
@@ -57,6 +65,7 @@ def prune(
         errors_before=None if keep_errors == _FOREVER else _ago(keep_errors, "--keep-errors", now),
         tool=tool,
     )
+    require_known(store, tools=[tool])
     report = store.prune(policy, dry_run=dry_run)
     if form == "json":
         click.echo(json.dumps(_as_json(report), indent=2))

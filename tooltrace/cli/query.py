@@ -6,79 +6,128 @@ from typing import Any
 
 import click
 
-from tooltrace.analysis import catalogue, find, query_store
-from tooltrace.cli.options import FORMATS, format_option, place_or_journals_option
+from tooltrace.analysis import catalogue
+from tooltrace.cli.completion import complete_columns, complete_dimensions, complete_parameters, complete_queries
+from tooltrace.cli.next_command import OVERVIEW, print_next
+from tooltrace.cli.options import (
+    FORMATS,
+    examples,
+    limit_option,
+    output_options,
+    place_or_journals_option,
+    tool_option,
+    window_options,
+)
 from tooltrace.cli.sanitize import clean
-from tooltrace.errors import StoreMissing
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import QueryResult, Statement
 
 
-@click.command(short_help="Run a named query, or list all queries.")
-@click.argument("name", required=False)
-@click.option(
+def _listed(_ctx: click.Context, _param: click.Parameter, text: str | None) -> list[str] | None:
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+by_option = click.option(
     "--by",
+    callback=_listed,
+    shell_complete=complete_dimensions,
     help="Group by these dimensions, comma-separated: tool, version, code, agent, …, attributes.NAME. 'none' gives one row.",
 )
-@click.option("--since", help="Start of the time range: 30m, 24h, 7d (back from now), or an ISO date or time.")
-@click.option("--until", help="End of the time range, in the same form as --since.")
-@click.option("--tool", help="Only this tool.")
-@click.option("--min-n", type=click.IntRange(min=0), help="Minimum number of observations for a verdict.")
-@click.option("-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Any other parameter of the query.")
+columns_option = click.option(
+    "-c",
+    "--columns",
+    callback=_listed,
+    shell_complete=complete_columns,
+    metavar="NAMES",
+    help="Only these columns, comma-separated.",
+)
+all_option = click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="In a table, also show rows and columns that say nothing, and columns that do not fit.",
+)
+min_n_option = click.option("--min-n", type=click.IntRange(min=0), help="Minimum number of observations for a verdict.")
+
+
+@click.command(
+    short_help="Run a named query, or list all queries.",
+    epilog=examples(
+        "tooltrace query",
+        "tooltrace query failure_rate",
+        "tooltrace query errors --tool fetch --since 7d",
+        "tooltrace query latency --by tool,version --limit 5",
+        "tooltrace query recent -p status=error --columns ended_at,tool,code",
+        "tooltrace query calibration agent.duckdb -o calibration.csv",
+        "tooltrace query retries --explain",
+    ),
+)
+@click.argument("name", required=False, shell_complete=complete_queries)
+@by_option
+@window_options
+@tool_option()
+@min_n_option
+@click.option(
+    "-p",
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=complete_parameters,
+    help="Any other parameter of the query.",
+)
+@columns_option
+@all_option
+@limit_option("Maximum number of rows.")
 @click.option(
     "--explain",
     is_flag=True,
     help="Print the SQL with its comment and macros, ready for `tooltrace sql`, without running it.",
 )
-@format_option(*FORMATS)
+@output_options(*FORMATS)
 @place_or_journals_option
 def query(
     *,
     name: str | None,
-    by: str | None,
+    by: list[str] | None,
     params: tuple[str, ...],
+    columns: list[str] | None,
+    everything: bool,
+    limit: int | None,
     explain: bool,
     journals_only: bool,  # noqa: ARG001 - the option --store reads it
     form: str,
     store: StoreBackend,
     **common: Any,
 ) -> None:
-    """Run the named query NAME. Without NAME, list all queries."""
+    """Run the named query NAME. Without NAME, list all queries.
+
+    A table leaves out what says nothing and what does not fit into the terminal, and names it on standard error.
+    JSON, CSV and Markdown have all rows and columns.
+    """
     if name is None:
         from tooltrace.cli.output import write
 
-        write(_catalogue(), form)
+        listed = _catalogue()
+        write(listed if limit is None else listed.limited(limit), form)
+        if form == "table":
+            print_next(OVERVIEW, store)
         return
-    from tooltrace.store.macros import with_definitions
+    from tooltrace.cli.named_query import QueryOutput, find_query, run_query
 
-    names = None if by is None else [part.strip() for part in by.split(",") if part.strip()]
-    groups = [] if names == ["none"] else names
+    found = find_query(name)
+    groups = [] if by == ["none"] else by
     values = {**{key: value for key, value in common.items() if value is not None}, **_parse_params(params)}
     if explain:
-        click.echo(clean(with_definitions(find(name).render_with_values(groups, **values)), lines=True), nl=False)
+        from tooltrace.store.macros import with_definitions
+
+        click.echo(clean(with_definitions(found.render_with_values(groups, **values)), lines=True), nl=False)
         return
-    _run(name, groups, values, form, store)
+    output = QueryOutput(form=form, limit=limit, columns=tuple(columns or ()), everything=everything)
+    run_query(found, groups, values, output, store)
 
 
-def _run(name: str, by: list[str] | None, params: dict[str, Any], form: str, store: StoreBackend) -> None:
-    from tooltrace.cli.output import write
-
-    statement = find(name).statement(by, **params)
-    try:
-        result = store.query(statement)
-    except StoreMissing:
-        if form != "table":  # programs get an empty result in their format; people get only the message
-            columns = [(column, "VARCHAR") for column in find(name).columns(by)]
-            write(QueryResult.of_rows(columns, (), statement), form)
-        raise
-    write(result, form)
-    if result.note:
-        click.echo(result.note, err=True)
-    if not result.rows:
-        click.echo(_empty_message(params, store), err=True)
-
-
-def _catalogue() -> Any:
+def _catalogue() -> QueryResult:
     rows = [(name, query.header.alias or None, query.question) for name, query in catalogue().items()]
     columns = [("query", "VARCHAR"), ("alias", "VARCHAR"), ("question", "VARCHAR")]
     return QueryResult.of_rows(columns, rows, Statement(sql=""))
@@ -89,10 +138,3 @@ def _parse_params(params: tuple[str, ...]) -> dict[str, str]:
         if "=" not in param:
             raise click.BadParameter(f"must be NAME=VALUE. Got {param!r}", param_hint="--param")
     return {name.strip(): value for name, _, value in (param.partition("=") for param in params)}
-
-
-def _empty_message(params: dict[str, Any], store: StoreBackend) -> str:
-    reason = ", ".join(f"{name} {value}" for name, value in params.items())
-    if not reason and not query_store(store, "recent", limit=1).fetchall():
-        reason = "no call has been recorded"
-    return clean(f"No results in {store}{f' ({reason})' if reason else ''}.")

@@ -11,7 +11,7 @@ import click
 
 from tooltrace.cli.errors import CommandError, UsageError
 from tooltrace.cli.forget import confirm, working
-from tooltrace.cli.options import format_option, store_option
+from tooltrace.cli.options import examples, format_option, store_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.redact.redaction import Redaction
 from tooltrace.report.numbers import format_count
@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from tooltrace.store.redact_stored import RedactReport
 
 
-@click.command(short_help="Remove secrets from the stored history.")
+@click.command(
+    short_help="Remove secrets from the stored history.",
+    epilog=examples(
+        "tooltrace redact --defaults --dry-run",
+        'tooltrace redact --key badge --pattern "customer-[0-9]+" --yes',
+    ),
+)
 @click.option(
     "--pattern", "patterns", multiple=True, metavar="REGEX", help="Also redact what this matches; repeatable."
 )
@@ -49,13 +55,8 @@ def redact(
     The built-in rules always apply. Ids are not changed. Configure redact= first: processes that run go on recording
     by their own rules. Exported files and backups are not changed.
 
-    \b
-    Examples:
-      tooltrace redact --defaults --dry-run
-      tooltrace redact --key badge --pattern "customer-[0-9]+" --yes
-
     Exit code 1 if a file may still have secrets.
-    """  # noqa: D301 - click needs a real backspace to keep the line breaks
+    """
     from tooltrace.store.redact_stored import redact_stored
 
     if not (patterns or keys or defaults):

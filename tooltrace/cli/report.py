@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tooltrace.cli.errors import CommandError, UsageError
-from tooltrace.cli.options import place_option
+from tooltrace.cli.known_names import require_known
+from tooltrace.cli.options import examples, output_option, place_option, tool_option, window_options
 from tooltrace.cli.sanitize import clean
 from tooltrace.report import build_report, compare, fixed_range, query_count
 from tooltrace.report.i18n import Translations
@@ -31,13 +32,18 @@ NOT_COMPARABLE = 4
 """Exit code if --fail-on has nothing to compare."""
 
 
-@click.command(short_help="Write a report for people, pull requests or programs.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="File to write; - is standard output."
+@click.command(
+    short_help="Write a report for people, pull requests or programs.",
+    epilog=examples(
+        "tooltrace report -o report.html",
+        "tooltrace report --since 7d --format markdown",
+        "tooltrace report --compare 7d --format markdown",
+        "tooltrace report --compare 14d..7d --fail-on worse -o report.json",
+    ),
 )
-@click.option("--since", help="Start of the time range: 30m, 24h, 7d (back from now), or an ISO date or time.")
-@click.option("--until", help="End of the time range, in the same form as --since.")
-@click.option("--tool", help="Only this tool.")
+@output_option("File to write; - is standard output.")
+@window_options
+@tool_option()
 @click.option(
     "--compare",
     "compared",
@@ -51,6 +57,7 @@ NOT_COMPARABLE = 4
     help="With --compare: exit with code 3 if the verdict of any measure is 'worse'; with 'maybe' also if it is 'maybe worse'.",
 )
 @click.option(
+    "-f",
     "--format",
     "form",
     type=click.Choice(FORMATS),
@@ -90,6 +97,8 @@ def report(
         about: TimeRange[datetime] | Comparison = compare(compared, since=since, until=until, tool=tool)
     else:
         about = fixed_range(since=since, until=until, tool=tool)
+    params = about.params
+    require_known(store, tools=[tool], versions=[params.get("before_version"), params.get("version")])
     built = _build(store, about)
     _write(_text(built, form, lang), output)
     if fail_on and built.comparison is not None:

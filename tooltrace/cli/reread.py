@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tooltrace.analysis.parameters import QueryParameter
-from tooltrace.cli.options import store_option
+from tooltrace.cli.known_names import require_known
+from tooltrace.cli.options import examples, store_option, tool_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.report.numbers import format_count
 
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
     from tooltrace.labels.reread import RereadReport
 
 
-@click.command(short_help="Read stored results again.")
+@click.command(
+    short_help="Read stored results again.",
+    epilog=examples(
+        "tooltrace reread --rules current --dry-run",
+        "tooltrace reread --rules certain --tool fetch --since 7d",
+    ),
+)
 @click.option(
     "--rules",
     "mode",
@@ -28,7 +35,7 @@ if TYPE_CHECKING:
     help="'certain' undoes the readings of heuristic rules; 'current' reads the results by today's rules.",
 )
 @click.option("--since", help="Attempts that started within this time (7d, 24h) or since this date.")
-@click.option("--tool", help="This tool only.")
+@tool_option()
 @click.option("--dry-run", is_flag=True, help="Print what would change, and change nothing.")
 @store_option
 def reread(*, mode: str, since: str | None, tool: str | None, dry_run: bool, store: Path) -> None:
@@ -42,6 +49,7 @@ def reread(*, mode: str, since: str | None, tool: str | None, dry_run: bool, sto
     """
     from tooltrace.labels.reread import reread as read_again
 
+    require_known(store, tools=[tool])
     with _bar() as advance:
         report = read_again(
             store,

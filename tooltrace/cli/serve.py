@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tooltrace.cli.errors import CommandError, UsageError
-from tooltrace.cli.options import capture_option, unfolded_place_option
-from tooltrace.errors import UnsupportedByStore
+from tooltrace.cli.options import capture_option, examples, unfolded_place_option
+from tooltrace.errors import ConfigError, UnsupportedByStore
 from tooltrace.recording.settings import Settings
 from tooltrace.store.background import BackgroundFold
 from tooltrace.store.base import StoreBackend
@@ -32,7 +32,14 @@ OTLP_PORT = 4318
 GRPC_PORT = 4317
 
 
-@click.command(short_help="Serve web pages of the store; receive OTLP.")
+@click.command(
+    short_help="Serve web pages of the store; receive OTLP.",
+    epilog=examples(
+        "tooltrace serve",
+        "tooltrace serve agent.duckdb --port 0",
+        "tooltrace serve --otlp",
+    ),
+)
 @click.option(
     "--otlp", is_flag=True, help="Also receive OTLP over HTTP, and over gRPC if the extra 'grpc' is installed."
 )
@@ -82,7 +89,10 @@ def serve(
 
     site = Site.of(store, host=host, names=allow_host, token=token)
     with _background_fold(store):
-        _run(site, journal, capture, host, port, grpc_port)
+        try:
+            _run(site, journal, capture, host, port, grpc_port)
+        except ConfigError as error:  # a port that is in use is not wrong usage
+            raise CommandError(str(error)) from error
 
 
 @contextlib.contextmanager
@@ -153,6 +163,11 @@ def _print_addresses(site: Site, host: str, http: int, grpc: int | None, *, otlp
 
 def _url_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
+
+
+def can_serve() -> bool:
+    """Whether the packages of the pages are installed."""
+    return all(map(_is_installed, _PAGES))
 
 
 def _require(modules: Sequence[str], extra: str) -> None:

@@ -9,19 +9,25 @@ from typing import Any
 import click
 
 from tooltrace.analysis import query_store
-from tooltrace.cli.options import format_option, place_option
+from tooltrace.cli.options import examples, limit_option, output_options, place_option
 from tooltrace.errors import QueryError
 from tooltrace.store.base import StoreBackend
 
-_CALLS = 5
 
-
-@click.command(short_help="Show every attempt of a call.")
+@click.command(
+    short_help="Show every attempt of a call.",
+    epilog=examples(
+        "tooltrace show call_17",
+        "tooltrace show call_17 --full",
+        "tooltrace show call_17 agent.duckdb -f json -o call.json",
+    ),
+)
 @click.argument("call_id")
 @click.option("--full", is_flag=True, help="Do not shorten long texts and JSON.")
-@format_option("table", "json")
+@limit_option("Maximum number of calls, if several have this id.", default=5)
+@output_options("table", "json")
 @place_option
-def show(*, call_id: str, full: bool, form: str, store: StoreBackend) -> None:
+def show(*, call_id: str, full: bool, limit: int, form: str, store: StoreBackend) -> None:
     """Show every attempt of a call.
 
     The output contains timing, arguments, result, error, sources, signals, the model's message, human approvals and
@@ -29,7 +35,7 @@ def show(*, call_id: str, full: bool, form: str, store: StoreBackend) -> None:
     """
     from tooltrace.cli.output import write
 
-    result = query_store(store, "call", id=call_id, limit=_CALLS)
+    result = query_store(store, "call", id=call_id, limit=limit)
     rows = result.dicts()
     if not rows:
         raise _unknown(call_id, store)
@@ -39,9 +45,9 @@ def show(*, call_id: str, full: bool, form: str, store: StoreBackend) -> None:
         write(result, "json")
     else:
         _print(rows, store, full=full)
-    if rows[0]["named"] > _CALLS:
+    if rows[0]["named"] > limit:
         click.echo(
-            f"Showing the newest {_CALLS} of {rows[0]['named']} calls with this id; use a span id to select one.",
+            f"Showing the newest {limit} of {rows[0]['named']} calls with this id; use a span id to select one, or --limit.",
             err=True,
         )
 

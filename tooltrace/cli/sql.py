@@ -6,16 +6,37 @@ import sys
 
 import click
 
-from tooltrace.cli.options import FORMATS, format_option, place_or_journals_option
+from tooltrace.cli.columns import list_tables
+from tooltrace.cli.errors import UsageError
+from tooltrace.cli.options import FORMATS, examples, limit_option, output_options, place_or_journals_option
+from tooltrace.cli.output_file import is_file
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import Statement
 
 
-@click.command(short_help="Run a query in SQL.")
+@click.command(
+    short_help="Run a query in SQL.",
+    epilog=examples(
+        "tooltrace sql 'SELECT tool, count(*) AS n FROM tool_calls GROUP BY tool'",
+        "tooltrace sql \"SELECT * FROM calls WHERE status = 'error'\" -n 3 -f json",
+        "tooltrace sql 'FROM outcomes' agent.duckdb -o outcomes.csv",
+        "tooltrace sql --tables",
+    ),
+)
 @click.argument("statement", required=False)
-@format_option(*FORMATS)
+@click.option("--tables", is_flag=True, help="List the tables; 'tooltrace columns TABLE' lists the columns of one.")
+@limit_option("Maximum number of rows to print.")
+@output_options(*FORMATS)
 @place_or_journals_option
-def sql(*, statement: str | None, journals_only: bool, form: str, store: StoreBackend) -> None:  # noqa: ARG001 - the option --store reads journals_only
+def sql(
+    *,
+    statement: str | None,
+    tables: bool,
+    limit: int | None,
+    journals_only: bool,  # noqa: ARG001 - the option --store reads it
+    form: str,
+    store: StoreBackend,
+) -> None:
     """Run a query in SQL. Without STATEMENT, or with -, the statement is read from standard input.
 
     Tables: tool_calls, attempts (tool_calls without the model's messages), calls, outcomes, gates, sources, messages,
@@ -23,12 +44,25 @@ def sql(*, statement: str | None, journals_only: bool, form: str, store: StoreBa
     """
     from tooltrace.cli.output import write
 
+    if tables:
+        list_tables(form)
+        return
+    if statement is not None and is_file(statement):
+        raise UsageError(f"{statement!r} is a file: pass the statement first, then the store; - reads standard input")
+    if statement is None and sys.stdin.isatty():
+        statement = ""
     if statement in (None, "-"):
         statement = sys.stdin.read()
     if not (statement or "").strip():
-        raise click.UsageError("no SQL statement: pass it as an argument, or on standard input")
+        raise UsageError(
+            "no SQL statement: pass it as an argument, such as 'SELECT tool, code FROM tool_calls', or on standard input"
+        )
     result = store.query(Statement(sql=statement or ""))
-    if result.fields:  # a statement such as SET returns no table
-        write(result, form)
-        if not result.rows:
-            click.echo("No rows.", err=True)
+    if not result.fields:  # a statement such as SET returns no table
+        return
+    total = len(result.rows)
+    write(result if limit is None else result.limited(limit), form)
+    if not total:
+        click.echo("No rows.", err=True)
+    elif limit is not None and total > limit and form == "table":
+        click.echo(f"{limit:,} of {total:,} rows (--limit).", err=True)

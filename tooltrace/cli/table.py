@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import date, datetime
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from tooltrace.analysis import ResultColumn
-from tooltrace.cli.sanitize import clean
-from tooltrace.report.json_values import json_safe
-from tooltrace.report.numbers import NUMERIC_UNITS, format_number
-from tooltrace.store.result import QueryResult
+from tooltrace.cli.cells import format_cells, format_value, title
+from tooltrace.cli.table_layout import ID_WIDTH, NAME_WIDTH, TableLayout, everything, min_width, total_width
+from tooltrace.report.numbers import NUMERIC_UNITS
+from tooltrace.store.result import QueryResult, ResultColumn
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+__all__ = ["console", "format_value", "write_table"]
+
 _WIDE = 10_000
-_MAX_TEXT_LENGTH = 200
 _NARROW = 8
-_NAME = 16
-"""Maximum length of a group's name that is never wrapped, if the figures fit without wrapping."""
 _MIN_UNWRAPPED_WIDTH = 96
 """Minimum width of a terminal in which names of groups are not wrapped."""
 _COLUMN = 40
@@ -38,19 +35,19 @@ def console(*, stderr: bool = False) -> Console:
     return Console(file=file, width=width, markup=False, emoji=False, highlight=False)
 
 
-def write_table(result: QueryResult) -> None:
-    """Print ``result``. All-zero auxiliary counts and all-NULL text columns are hidden.
+def write_table(result: QueryResult, layout: TableLayout | None = None) -> None:
+    """Print what ``layout`` shows of ``result``; None shows everything.
 
-    A table that is too wide is transposed.
+    A table that is too wide for the terminal is transposed; its rows become columns.
     """
     out = console()
-    shown = [index for index in range(len(result.fields)) if _is_shown(result, index)]
-    columns = [result.fields[index] for index in shown]
-    cells = [[_format_cell(result, row, index) for index in shown] for row in result.rows]
-    if cells and _min_width(columns, cells) > out.width:
+    layout = layout or everything(result)
+    columns = [result.fields[at] for at in layout.positions]
+    cells = format_cells(result, layout.rows, layout.positions)
+    if total_width(columns, cells) > out.width:
         _write_transposed(columns, cells, out)
     else:
-        _write_upright([index < result.groups for index in shown], columns, cells, out)
+        _write_upright([at < result.groups for at in layout.positions], columns, cells, out)
 
 
 def _write_upright(groups: list[bool], columns: list[ResultColumn], cells: list[list[str]], out: Console) -> None:
@@ -58,20 +55,26 @@ def _write_upright(groups: list[bool], columns: list[ResultColumn], cells: list[
 
     table = _table()
     numbers = [column.unit in NUMERIC_UNITS for column in columns]
-    # Figures and names of groups are not broken across lines.
+    # Figures, ids and names of groups are not broken across lines.
     unbroken = [
-        number or (group and _longest(cells, at) <= _NAME and out.width >= _MIN_UNWRAPPED_WIDTH)
+        number or _is_unbroken(cells, at, NAME_WIDTH if group and out.width >= _MIN_UNWRAPPED_WIDTH else 0)
         for at, (number, group) in enumerate(zip(numbers, groups, strict=True))
     ]
     widths = _widths(columns, cells, unbroken, out.width)
     for at, (column, number) in enumerate(zip(columns, numbers, strict=True)):
         justify: Literal["left", "right"] = "right" if number else "left"
         table.add_column(
-            Text(_title(column)), justify=justify, overflow="fold", width=widths[at] if unbroken[at] else None
+            Text(title(column)), justify=justify, overflow="fold", width=widths[at] if unbroken[at] else None
         )
     for line in cells:
         table.add_row(*map(Text, line))
     out.print(table)
+
+
+def _is_unbroken(cells: list[list[str]], at: int, name_width: int) -> bool:
+    """Whether the texts of a column are ids, or names of at most ``name_width`` characters."""
+    longest = _longest(cells, at)
+    return longest <= name_width or (longest <= ID_WIDTH and not any(" " in line[at] for line in cells))
 
 
 def _widths(columns: list[ResultColumn], cells: list[list[str]], unbroken: list[bool], room: int) -> list[int]:
@@ -82,9 +85,9 @@ def _widths(columns: list[ResultColumn], cells: list[list[str]], unbroken: list[
     widths: list[int] = []
     for lines in range(1, 8):
         widths = [
-            max(_longest(cells, at), _min_title_width(_title(column), lines))
+            max(_longest(cells, at), _min_title_width(title(column), lines))
             if unbroken[at]
-            else min(_longest(cells, at), _NAME)
+            else min_width(column, [line[at] for line in cells])
             for at, column in enumerate(columns)
         ]
         if sum(widths) + 2 * len(widths) <= room:
@@ -92,17 +95,17 @@ def _widths(columns: list[ResultColumn], cells: list[list[str]], unbroken: list[
     return widths
 
 
-def _min_title_width(title: str, lines: int) -> int:
-    """Return the minimum width at which ``title``, broken between words, takes at most ``lines`` lines."""
-    least = _longest_word(title)
-    return next((width for width in range(least, len(title)) if len(wrap(title, width)) <= lines), len(title))
+def _min_title_width(text: str, lines: int) -> int:
+    """Return the minimum width at which the title ``text``, broken between words, takes at most ``lines`` lines."""
+    least = _longest_word(text)
+    return next((width for width in range(least, len(text)) if len(wrap(text, width)) <= lines), len(text))
 
 
 def _write_transposed(columns: list[ResultColumn], cells: list[list[str]], out: Console) -> None:
     """Print the table transposed, with as many rows of the result side by side as fit."""
     from rich.text import Text
 
-    titles = [_title(column) for column in columns]
+    titles = [title(column) for column in columns]
     room = max(out.width - max(map(len, titles)) - 2, _NARROW)
     while cells:
         count = _fitting_count(cells, room)
@@ -110,8 +113,8 @@ def _write_transposed(columns: list[ResultColumn], cells: list[list[str]], out: 
         table.add_column(no_wrap=True, style="dim")
         for _ in range(count):
             table.add_column(overflow="fold")
-        for at, title in enumerate(titles):
-            table.add_row(Text(title), *(Text(line[at]) for line in cells[:count]))
+        for at, name in enumerate(titles):
+            table.add_row(Text(name), *(Text(line[at]) for line in cells[:count]))
         table.show_header = False
         out.print(table)
         cells = cells[count:]
@@ -124,20 +127,6 @@ def _fitting_count(cells: list[list[str]], room: int) -> int:
         if room < 0:
             return max(count, 1)
     return len(cells)
-
-
-def _min_width(columns: list[ResultColumn], cells: list[list[str]]) -> int:
-    """Return the minimum readable width of the table: figures unbroken, texts with one word per line."""
-    widths = (
-        max(
-            _longest(cells, at)
-            if column.unit in NUMERIC_UNITS
-            else max((min(_longest_word(line[at]), _NAME) for line in cells), default=0),
-            _longest_word(_title(column)),
-        )
-        for at, column in enumerate(columns)
-    )
-    return sum(widths) + 2 * len(columns)
 
 
 def _longest_word(text: str) -> int:
@@ -153,51 +142,3 @@ def _table() -> Table:
     from rich.table import Table
 
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-
-
-def format_value(value: Any, unit: str = "") -> str:
-    """Format ``value`` for people."""
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return ("yes" if value else "") if unit == "mark" else ("yes" if value else "no")
-    if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d %H:%M:%S}"
-    if isinstance(value, int | float) and unit:
-        return format_number(value, unit, aligned=True) + (" pp" if unit == "points" else "")
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, int | date):
-        return str(value)
-    text = clean(value if isinstance(value, str) else str(json_safe(value)))
-    return text if len(text) <= _MAX_TEXT_LENGTH else f"{text[:_MAX_TEXT_LENGTH]}…"
-
-
-def _format_cell(result: QueryResult, row: tuple[Any, ...], index: int) -> str:
-    column = result.fields[index]
-    text = format_value(row[index], column.unit)
-    limits = {end.end_of: row[at] for at, end in enumerate(result.fields) if end.end_of}
-    low, high = limits.get(("low", column.name)), limits.get(("high", column.name))
-    if low is None or high is None or row[index] is None:
-        return text
-    ends = (format_number(end, column.unit, aligned=True).removesuffix(" %") for end in (low, high))
-    return f"{text} [{', '.join(ends)}]"
-
-
-def _title(column: ResultColumn) -> str:
-    name = clean(column.name)
-    name = name if name.startswith("attributes.") else name.replace("_", " ") if column.meaning else name
-    if column.unit == "ms" and not name.endswith(" ms"):
-        return f"{name} ms"
-    return f"{name} (UTC)" if column.unit == "time" else name
-
-
-def _is_shown(result: QueryResult, index: int) -> bool:
-    column = result.fields[index]
-    if column.end_of or column.unit == "parts":
-        return False
-    if index < result.groups or not column.meaning or not result.rows:
-        return True
-    if column.unit in ("aside", "mark"):
-        return any(row[index] for row in result.rows)
-    return column.unit not in ("text", "json") or any(row[index] is not None for row in result.rows)

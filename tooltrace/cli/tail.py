@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tooltrace.cli.errors import error_message, until_stopped
-from tooltrace.cli.options import format_option, place_option
+from tooltrace.cli.known_names import require_known
+from tooltrace.cli.options import examples, format_option, limit_option, place_option, tool_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.errors import StoreBusy, StoreLocked, StoreMissing
 from tooltrace.store.base import StoreBackend
@@ -29,38 +30,41 @@ STYLES = {"success": "green", "partial": "yellow", "error": "bold red"}
 ENDINGS = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired")
 
 
-@click.command(short_help="Show attempts as they are recorded.")
-@click.option("--tool", multiple=True, help="Only this tool; repeatable, as are the other filters.")
+@click.command(
+    short_help="Show attempts as they are recorded.",
+    epilog=examples(
+        "tooltrace tail",
+        "tooltrace tail --status error --tool fetch -n 20",
+        "tooltrace tail --no-follow --text timeout -f json",
+    ),
+)
+@tool_option("Only this tool; repeatable, as are the other filters.", multiple=True)
 @click.option("--status", multiple=True, type=click.Choice(list(STYLES)), help="Only this status.")
 @click.option("--code", multiple=True, help="Only this error code.")
 @click.option("--ending", multiple=True, type=click.Choice(ENDINGS), help="Only this ending.")
 @click.option("--agent", multiple=True, help="Only this agent.")
 @click.option("--conversation", multiple=True, help="Only this conversation.")
 @click.option("--text", help="Only attempts with this text in ids, error, arguments, message or result; ignores case.")
-@click.option(
-    "-n",
-    "number",
-    type=click.IntRange(min=0),
-    default=10,
-    show_default=True,
-    help="Number of past attempts to show first.",
-)
+@limit_option("Number of past attempts to show first.", default=10, least=0)
 @click.option("--follow/--no-follow", default=True, help="Wait for new attempts of all processes, until Ctrl-C.")
-@format_option("text", "json")
+@format_option("table", "json", "text")
 @place_option
 def tail(
-    *, text: str | None, number: int, follow: bool, form: str, store: StoreBackend, **filters: tuple[str, ...]
+    *, text: str | None, limit: int, follow: bool, form: str, store: StoreBackend, **filters: tuple[str, ...]
 ) -> None:
     """Show attempts as they are recorded.
 
-    Each line shows when and how an attempt ended. JSON has one object per line, with times in UTC.
+    Each line shows when and how an attempt ended. JSON has one object per line, with times in UTC; 'text' is an earlier
+    name of the format 'table'.
     """
     from tooltrace.cli.live_rows import RowFollower
     from tooltrace.cli.table import console
 
     out = console()
     with until_stopped():
-        for row in _rows(RowFollower(store, text=text, **filters), number, follow=follow):
+        if not follow:  # a tool that has no call yet may have one soon
+            require_known(store, tools=filters["tool"])
+        for row in _rows(RowFollower(store, text=text, **filters), limit, follow=follow):
             if form == "json":
                 click.echo(as_json(row))
             else:

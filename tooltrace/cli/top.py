@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tooltrace.cli.errors import until_stopped
-from tooltrace.cli.options import place_option
+from tooltrace.cli.options import examples, limit_option, place_option
 from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
@@ -21,7 +21,14 @@ STALE_SECONDS = 3.0
 """Seconds after which a view is refreshed without new calls, because its time range moves on."""
 
 
-@click.command(short_help="Show the tools of the last minutes, live.")
+@click.command(
+    short_help="Show the tools of the last minutes, live.",
+    epilog=examples(
+        "tooltrace top",
+        "tooltrace top agent.duckdb --since 24h --sort hurt",
+        "tooltrace top --once -n 5",
+    ),
+)
 @click.option(
     "--since",
     default="15m",
@@ -38,11 +45,12 @@ STALE_SECONDS = 3.0
     show_default=True,
     help="Column to sort by; numbers in descending order.",
 )
+@limit_option("Maximum number of tools.")
 @click.option(
     "--once", is_flag=True, help="Print the table once, and exit. This is the default if the output is not a terminal."
 )
 @place_option
-def top(*, since: str, interval: float, sort: str, once: bool, store: StoreBackend) -> None:
+def top(*, since: str, interval: float, sort: str, limit: int | None, once: bool, store: StoreBackend) -> None:
     """Show the tools of the last minutes, of all processes, until Ctrl-C.
 
     Tools with more failures than in the 7 days before come first; --sort hurt sorts by the time spent in failed calls.
@@ -54,14 +62,14 @@ def top(*, since: str, interval: float, sort: str, once: bool, store: StoreBacke
 
     screen = console()
     if once or not sys.stdout.isatty():
-        screen.print(load_view(store, since, sort).table(screen.width, None))
+        screen.print(load_view(store, since, sort).table(screen.width, None, limit))
         return
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # like Ctrl-C, to restore the terminal
     with until_stopped():
-        _watch(store, since, sort, interval, screen)
+        _watch(store, since, sort, interval, screen, limit)
 
 
-def _watch(store: StoreBackend, since: str, sort: str, interval: float, screen: Console) -> None:
+def _watch(store: StoreBackend, since: str, sort: str, interval: float, screen: Console, limit: int | None) -> None:
     from rich.live import Live
 
     from tooltrace.cli.live_rows import signature
@@ -71,7 +79,7 @@ def _watch(store: StoreBackend, since: str, sort: str, interval: float, screen: 
     view = load_view_or_note(store, since, sort)
     with Live(console=screen, screen=True, auto_refresh=False) as live:
         while True:
-            live.update(view.table(*screen.size), refresh=True)
+            live.update(view.table(*screen.size, limit), refresh=True)
             time.sleep(interval)
             now = signature(store)
             if now != state or time.monotonic() - at > STALE_SECONDS:

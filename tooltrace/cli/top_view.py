@@ -57,12 +57,13 @@ class TopView:
     """Map from a tool to its most recent row of the query ``errors``."""
     note: str = ""
 
-    def table(self, width: int, height: int | None) -> Group:
-        """Return the table in at most ``height`` lines; a narrow one leaves out bars and errors."""
+    def table(self, width: int, height: int | None, limit: int | None = None) -> Group:
+        """Return the table of at most ``limit`` tools in at most ``height`` lines; a narrow one leaves out bars and errors."""
         from rich.console import Group
         from rich.text import Text
 
         room = len(self.tools) if height is None else max(height - _OTHER_LINES, 1)
+        room = room if limit is None else min(room, limit)
         lines: list[Text | Table] = [self._head()]
         if self.tools:
             lines.append(self._rows(self.tools[:room], width))

@@ -13,7 +13,7 @@ from tooltrace.clickhouse.attribute_sql import quote_identifier
 from tooltrace.clickhouse.client import ClickHouseConnection, first_line
 from tooltrace.clickhouse.plan_check import require_allowed_tables
 from tooltrace.clickhouse.sql.translate import TranslatedQuery, create_temp_table, drop_temp_table, to_clickhouse
-from tooltrace.errors import QueryError
+from tooltrace.errors import QueryError, UnsupportedByStore
 from tooltrace.store import schema
 from tooltrace.store.url import Address
 
@@ -102,7 +102,11 @@ class ClickHouseSession:
             require_allowed_tables(self._explained, script, only)
         return self.answer(script)
 
-    execute = sql
+    def execute(self, statement: str, parameters: Any = None, /) -> DuckDBPyRelation:
+        """Return the result of ``statement``, as :meth:`sql` does. Raises UnsupportedByStore for ``parameters``."""
+        if parameters is not None:
+            raise UnsupportedByStore("a ClickHouse store cannot bind parameters: write the values into the statement")
+        return self.sql(statement)
 
     def answer(self, script: TranslatedQuery, types: Mapping[str, str] | None = None) -> DuckDBPyRelation:
         """Return the result of ``script``. ``types``: types of columns that ClickHouse does not distinguish."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import NoneType
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 import orjson
+from msgspec import Struct
 
 from tooltrace.redact.snapshot import Json
 
@@ -45,8 +45,7 @@ TYPES: Final[dict[Any, Types]] = {
 """The Python types that a field may have."""
 
 
-@dataclass(frozen=True, slots=True)
-class About:
+class About(Struct, frozen=True):
     """The declaration of a field, beside its name, its Python type and its default."""
 
     meaning: str
@@ -60,9 +59,11 @@ class About:
     late: bool = False
     """Whether the column follows those of the first schema. True for every field added since."""
 
+    def __repr__(self) -> str:
+        return "…"  # annotations show it in the signature of a record
 
-@dataclass(frozen=True, slots=True)
-class Field:
+
+class Field(Struct, frozen=True):
     """One field of a record."""
 
     name: str
@@ -105,8 +106,9 @@ def fields_of(record: type[Any]) -> tuple[Field, ...]:
     known = _KNOWN.get(record)
     if known is None:
         hints = get_type_hints(record, include_extras=True)
-        fields = msgspec.structs.fields(record)
-        known = tuple(_field(record, field.name, hints[field.name], field.default) for field in fields)
+        names, defaults = record.__struct_fields__, record.__struct_defaults__
+        defaults = (REQUIRED,) * (len(names) - len(defaults)) + defaults  # structs.fields() evaluates all hints again
+        known = tuple(_field(record, name, hints[name], default) for name, default in zip(names, defaults, strict=True))
         _KNOWN[record] = known
     return known
 

@@ -53,4 +53,5 @@ def _reset_all() -> None:
 
 
 register(faults)
-os.register_at_fork(after_in_child=_reset_all)
+if hasattr(os, "register_at_fork"):  # Windows has no forks
+    os.register_at_fork(after_in_child=_reset_all)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from tooltrace.core import attachments
 from tooltrace.core.confidence import LOW, is_uncertain
 from tooltrace.errors import MessageError
-from tooltrace.redact.snapshot import to_json_bytes
+from tooltrace.redact.walk import to_json_bytes
 
 if TYPE_CHECKING:
-    from tooltrace.core.response import ToolError, ToolResponse
+    from tooltrace.core.response import ErrorInfo, ToolResponse
 
 Style = Literal["openai", "anthropic", "plain", "json"]
 
@@ -83,7 +83,7 @@ def json_text(response: ToolResponse) -> str:
     return to_json_bytes({name: value for name, value in members.items() if value is not None}).decode()
 
 
-def _error_members(error: ToolError) -> dict[str, Any]:
+def _error_members(error: ErrorInfo) -> dict[str, Any]:
     members = {
         "code": error.code,
         "message": error.message,

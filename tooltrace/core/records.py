@@ -217,6 +217,15 @@ class ToolCall(Struct, frozen=True, kw_only=True):
             late=True,
         ),
     ] = None
+    linked_by: Annotated[
+        str | None,
+        About(
+            "How an attempt after the first is known to belong to its call: call_id, where the id was given again, or the "
+            "retry library, stamina or tenacity.",
+            "tooltrace.linked_by",
+            late=True,
+        ),
+    ] = None
 
 
 class Outcome(Struct, frozen=True, kw_only=True):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, overload
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypedDict, TypeVar, Unpack, cast, overload
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from tooltrace.core.codes import NextAction, ToolErrorCode, advice_for, next_step
 from tooltrace.core.confidence import Score
+from tooltrace.core.keywords import named_options
 from tooltrace.core.message import Style, answer_text, message_of
 from tooltrace.redact.inspection import is_subclass
 
@@ -75,6 +76,7 @@ Confidence = Annotated[float, AfterValidator(_unit_interval)]
 
 
 _R = TypeVar("_R", bound="ToolResponse")
+_R_co = TypeVar("_R_co", bound="ToolResponse", covariant=True)
 
 
 class _Part(BaseModel):
@@ -96,7 +98,7 @@ class Source(_Part):
     """Place inside the source: a heading, a page, a line range."""
 
 
-class ToolError(_Part):
+class ErrorInfo(_Part):
     """An error, in a form that a model can act on."""
 
     code: str = ToolErrorCode.EXECUTION_ERROR.value
@@ -142,6 +144,56 @@ class ResponseMeta(_Part):
     """Defects of the tool's response, such as ``confidence_out_of_range``."""
 
 
+class ResponseFields(TypedDict, total=False):
+    """Fields of a response that its constructors accept by name."""
+
+    code: str | None
+    confidence: float | None
+    signals: Mapping[str, float | bool | str] | None
+    sources: Iterable[Source | Mapping[str, Any]]
+    next_action: NextAction | None
+    error: ErrorInfo | Mapping[str, Any] | None
+    error_info: ErrorInfo | Mapping[str, Any] | None
+    explanation: str | None
+    system: str | None
+    paused: PausedCall | None
+    meta: ResponseMeta | Mapping[str, Any]
+
+
+class ErrorFields(TypedDict, total=False):
+    """Fields of an error's response that :meth:`ToolResponse.error` accepts by name."""
+
+    data: Any
+    reason: str | None
+    confidence: float | None
+    signals: Mapping[str, float | bool | str] | None
+    sources: Iterable[Source | Mapping[str, Any]]
+    stats: dict[str, Any] | None
+    context: dict[str, Any] | None
+    explanation: str | None
+    system: str | None
+    paused: PausedCall | None
+    meta: ResponseMeta | Mapping[str, Any]
+
+
+class _ErrorBuilder(Protocol[_R_co]):
+    """The type of ``ToolResponse.error``, as :func:`_error` declares it."""
+
+    def __call__(
+        self,
+        code: str,
+        message: str,
+        retryable: bool | None = None,
+        suggestion: str | None = None,
+        *,
+        type: str | None = None,  # noqa: A002 - the name that the protocols use
+        user_message: str | None = None,
+        next_action: NextAction | None = None,
+        text: str | None = None,
+        **fields: Unpack[ErrorFields],
+    ) -> _R_co: ...
+
+
 class _ErrorAccess:
     """A descriptor: ``ToolResponse.error(code, message)`` builds a response; ``response.error`` is its error.
 
@@ -149,10 +201,10 @@ class _ErrorAccess:
     """
 
     @overload
-    def __get__(self, instance: None, owner: type[_R]) -> Callable[..., _R]: ...
+    def __get__(self, instance: None, owner: type[_R]) -> _ErrorBuilder[_R]: ...
     @overload
-    def __get__(self, instance: ToolResponse, owner: type[_R]) -> ToolError | None: ...
-    def __get__(self, instance: ToolResponse | None, owner: type[_R]) -> Callable[..., _R] | ToolError | None:
+    def __get__(self, instance: ToolResponse, owner: type[_R]) -> ErrorInfo | None: ...
+    def __get__(self, instance: ToolResponse | None, owner: type[_R]) -> _ErrorBuilder[_R] | ErrorInfo | None:
         return partial(_error, owner) if instance is None else instance.error_info
 
 
@@ -177,7 +229,7 @@ class ToolResponse(_Part):
     """Signals behind the confidence: the value or weight of each, by name."""
     sources: tuple[Source, ...] = ()
     next_action: NextAction | None = None
-    error_info: ToolError | None = Field(default=None, alias="error")
+    error_info: ErrorInfo | None = Field(default=None, alias="error")
     """The error; serialized as ``error``, and available as :attr:`error` on an instance."""
     stats: dict[str, Any] | None = None
     """Figures about the work: rows read, tokens used, ``time_ms``."""
@@ -189,7 +241,7 @@ class ToolResponse(_Part):
     """A note beside the output, such as the working directory; the message for the model has it on a line of its own."""
     paused: PausedCall | None = None
     """The paused call, to be resumed later, where the call waits for a person and has no answer yet."""
-    meta: ResponseMeta = ResponseMeta()
+    meta: ResponseMeta = ResponseMeta.model_construct()  # the constructor would build the validators during the import
 
     error: ClassVar[_ErrorAccess] = _ErrorAccess()
 
@@ -263,7 +315,7 @@ class ToolResponse(_Part):
         error = data.get("error")
         if error or members["status"] == "error":
             known = {"code": ToolErrorCode.EXECUTION_ERROR.value, "message": data.get("text", ""), **(error or {})}
-            members["error"] = {name: value for name, value in known.items() if name in ToolError.model_fields}
+            members["error"] = {name: value for name, value in known.items() if name in ErrorInfo.model_fields}
         return cls.model_validate({name: value for name, value in members.items() if name in _MEMBERS})
 
     @classmethod
@@ -272,18 +324,20 @@ class ToolResponse(_Part):
         return cls.from_dict(json.loads(json_str))
 
     @classmethod
+    @named_options
     def success(
         cls,
         text: str = "",
         data: Any = None,
         stats: dict[str, Any] | None = None,
         context: dict[str, Any] | None = None,
-        **fields: Any,
+        **fields: Unpack[ResponseFields],
     ) -> Self:
         """Return the response of a tool that succeeded. ``fields``: any other field of the model."""
-        return cls(status="success", text=text, data=data, stats=stats, context=context, **fields)
+        return cls(status="success", text=text, data=data, stats=stats, context=context, **cast("Any", fields))
 
     @classmethod
+    @named_options
     def partial(
         cls,
         text: str = "",
@@ -292,13 +346,15 @@ class ToolResponse(_Part):
         context: dict[str, Any] | None = None,
         *,
         reason: str | None = None,
-        **fields: Any,
+        **fields: Unpack[ResponseFields],
     ) -> Self:
         """Return a usable but incomplete response.
 
         ``reason``: what is missing. ``fields``: any other field of the model.
         """
-        return cls(status="partial", text=text, data=data, stats=stats, context=context, reason=reason, **fields)
+        return cls(
+            status="partial", text=text, data=data, stats=stats, context=context, reason=reason, **cast("Any", fields)
+        )
 
 
 _MEMBERS = ("status", "text", "data", "error", "stats", "context")
@@ -313,6 +369,7 @@ def is_response(value: Any) -> bool:
     return is_subclass(ToolResponse, type(value))
 
 
+@named_options
 def _error(
     cls: type[_R],
     code: str,
@@ -324,7 +381,7 @@ def _error(
     user_message: str | None = None,
     next_action: NextAction | None = None,
     text: str | None = None,
-    **fields: Any,
+    **fields: Unpack[ErrorFields],
 ) -> _R:
     """Return the response of a tool that failed.
 
@@ -332,7 +389,7 @@ def _error(
     ``fields``: any other field of the model.
     """
     known = advice_for(code)
-    error = ToolError(
+    error = ErrorInfo(
         code=str(code),
         message=message,
         type=type,
@@ -345,5 +402,5 @@ def _error(
         text=message if text is None else text,
         error=error,
         next_action=next_action or next_step(str(code), error.retryable),
-        **fields,
+        **cast("Any", fields),
     )

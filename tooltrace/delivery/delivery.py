@@ -115,7 +115,7 @@ class Delivery:
         cursor, present = self.cursor, self._files.paths.journals()
         reached = {**self._offsets, **chunk.ends}
         cursor.journals = {name: end for name, end in reached.items() if name in present}
-        cursor.sending, cursor.taken, cursor.error = {}, [], None
+        cursor.sending, cursor.taken, cursor.error, cursor.error_at = {}, [], None, None
         cursor.early += _early(chunk.records, cursor)
         cursor.sent += len(chunk.records)
         cursor.sent_at = datetime.now(UTC)
@@ -125,8 +125,7 @@ class Delivery:
         name = self._files.name
         message = f"tooltrace cannot deliver to {name} now ({error}); the records wait on disk"
         faults.warn_once(f"export_{name}", message, counted=False)
-        if self.cursor.error != str(error)[:500]:
-            self.cursor.error = str(error)[:500]
+        if self.cursor.wait_because(str(error)):
             self._save()
 
     def _refused(self, rejected: RejectedRecords) -> None:

@@ -24,8 +24,11 @@ from tooltrace.store.paths import StorePaths
 if TYPE_CHECKING:
     from tooltrace.delivery.delivery import Delivery
 
-EXIT_SECONDS: Final = 2.0
-"""Maximum seconds that the end of the process waits for the delivery of recent records."""
+EXIT_SECONDS: Final = 1.75
+"""Maximum seconds that the end of the process waits for the delivery of recent records.
+
+Less than the two seconds for which it waits at all, so that a process whose receiver hangs has ended by then.
+"""
 SETTLE_SECONDS: Final = 0.2
 POLL_SECONDS: Final = 1.0
 """Seconds between checks of the journals, and of the destination's lock."""
@@ -200,7 +203,7 @@ class DeliveryThread:
         """Store the error in the cursor, for ``tooltrace export --status``."""
         cursor = self._files.load()
         if cursor is not None:
-            cursor.error = why[:500]
+            cursor.wait_because(why)
             self._files.save(cursor)
 
     def _may_continue(self) -> bool:

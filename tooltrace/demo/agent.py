@@ -44,7 +44,7 @@ class Agents:
                 job.result()
 
     def _converse(self, task: Task) -> None:
-        with tt.context(conversation_id=task.conversation_id, agent_name=task.agent):
+        with tt.context(conversation_id=task.conversation_id, agent=task.agent):
             for call in task.calls:
                 with tt.context(call_id=call.call_id), suppress(Exception):  # an exception of a tool is recorded
                     label_result(call, self._do(call))
@@ -71,7 +71,7 @@ class Agents:
                 group.create_task(converse(task))
 
     async def _converse_async(self, task: Task) -> None:
-        with tt.context(conversation_id=task.conversation_id, agent_name=task.agent):
+        with tt.context(conversation_id=task.conversation_id, agent=task.agent):
             for call in task.calls:
                 with tt.context(call_id=call.call_id), suppress(Exception):
                     await self._do_async(call)
@@ -92,7 +92,7 @@ def label_result(call: PlannedCall, result: Any) -> None:
     if expected is None:
         return
     actual = result.data["name"] if isinstance(result, tt.ToolResponse) else result
-    tt.label(call_id=call.call_id, correct=actual == expected, source="demo", reason=f"expected {expected}")
+    tt.label(call_id=call.call_id, correct=actual == expected, labeler="demo", reason=f"expected {expected}")
 
 
 def _attempt_arguments(call: PlannedCall) -> Iterator[dict[str, Any]]:

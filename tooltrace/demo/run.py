@@ -39,7 +39,7 @@ def run(store: Path, *, calls: int, seed: int, on_call: Callable[[], None] = lam
 
     The same ``seed`` gives the same statuses on the same machine.
     """
-    tt.configure(store=store, service_name="tooltrace-demo")
+    tt.configure(store=store, service="tooltrace-demo")
     started_at, clock = datetime.now(UTC), perf_counter()
     with TemporaryDirectory(prefix="tooltrace-demo-") as workspace, _retry_log_disabled():
         library = Library(Path(workspace))

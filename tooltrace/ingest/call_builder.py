@@ -19,7 +19,8 @@ from tooltrace.recording.record_builder import build_record, set_result
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 from tooltrace.redact.redaction import Redaction
-from tooltrace.redact.snapshot import fix_unicode, snapshot
+from tooltrace.redact.snapshot import snapshot
+from tooltrace.redact.texts import fix_unicode
 
 NO_RESULT: Any = object()
 """The result is unknown."""
@@ -72,7 +73,7 @@ def build_call(external: ExternalCall, settings: Settings) -> ToolCall:
         return safe_name(text, settings.redaction)
 
     context = CallContext(conversation_id=safe(external.conversation_id), agent=safe(external.agent))
-    attempt = Attempt(_spec_for(safe(external.tool) or "", safe(external.tool_version)), settings, context)
+    attempt = Attempt.begin(_spec_for(safe(external.tool) or "", safe(external.tool_version)), settings, context)
     _set_identity(attempt, external)
     attempt.call_id, attempt.number = safe(external.call_id), external.attempt
     attempt.ending, attempt.error = external.ending, external.error

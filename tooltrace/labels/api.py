@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from tooltrace.core.keywords import checked_keywords
 from tooltrace.errors import LabelError
 from tooltrace.labels.label import LabelerKind
 from tooltrace.recording import config
@@ -18,11 +19,12 @@ Judge = Callable[[dict[str, Any]], Any]
 """Function that accepts a row of ``tool_calls`` and returns its judgement; None when it cannot judge."""
 
 
+@checked_keywords(renamed={"kind": "labeler_kind"})
 def outcome_from(
     source: str | Judge,
     *,
     labeler: str,
-    kind: LabelerKind = "rule",
+    labeler_kind: LabelerKind = "rule",
     store: str | os.PathLike[str] | None = None,
     again: bool = False,
 ) -> int:
@@ -34,7 +36,8 @@ def outcome_from(
     with correct, score and reason, or None when it cannot judge.
 
     Attempts that ``labeler`` has already judged are left out, unless ``again`` is true. Where several attempts share a
-    call id, a span_id names the attempt. ``kind`` is that of the labeler: ``agent`` for a model. ``store`` replaces the configured store.
+    call id, a span_id names the attempt. ``labeler_kind`` is ``agent`` for
+    a model. ``store`` replaces the configured store.
 
     The labels of a SELECT are recorded all or none. The labels of a function are recorded even when it raises later;
     its exception propagates. Raises LabelError, StoreError.
@@ -48,14 +51,14 @@ def outcome_from(
     if isinstance(source, str):
         from tooltrace.labels.from_sql import label_selected
 
-        return label_selected(source, settings, labeler, kind=kind, again=again)
+        return label_selected(source, settings, labeler, kind=labeler_kind, again=again)
     if not callable(source) or inspect.iscoroutinefunction(source):
         raise LabelError(
             f"outcome_from accepts SQL or a function that is not async; got {source!r}; nothing was recorded"
         )
     from tooltrace.labels.from_function import label_by
 
-    return label_by(source, settings, labeler, kind=kind, again=again)
+    return label_by(source, settings, labeler, kind=labeler_kind, again=again)
 
 
 def _settings(store: str | os.PathLike[str] | None) -> Settings:

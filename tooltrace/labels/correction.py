@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, get_args
 
+from tooltrace.core.keywords import checked_keywords
 from tooltrace.core.records import Correction
 from tooltrace.errors import LabelError
 from tooltrace.labels.label import CLOCK, valid_text
@@ -50,6 +51,7 @@ def make_correction(
     )
 
 
+@checked_keywords()
 def correct(
     *,
     call_id: str | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, get_args
 
+from tooltrace.core.keywords import checked_keywords
 from tooltrace.core.records import Outcome
 from tooltrace.errors import LabelError
 from tooltrace.recording.attempt import validate_confidence
@@ -94,21 +95,23 @@ def _check(judged: str | None, correct: Any, score: Any) -> None:
         raise LabelError(f"the score of {judged} must be from 0 to 1; got {score!r}")
 
 
+@checked_keywords(renamed={"source": "labeler", "kind": "labeler_kind"})
 def label(
     *,
     call_id: str | None = None,
     span_id: str | None = None,
     correct: bool | None = None,
     score: float | None = None,
-    source: str = HUMAN,
+    labeler: str = HUMAN,
     reason: str | None = None,
-    kind: LabelerKind | None = None,
+    labeler_kind: LabelerKind | None = None,
 ) -> None:
     """Label a call, by its ``call_id``, or one attempt of it, by its ``span_id``.
 
-    Pass ``correct``, or ``score`` in [0, 1], or both. ``source`` names who made the judgement, and ``kind`` states
-    whether that is a person, a rule or an agent; of several labels by one source the latest counts. A label may be recorded before its call. The label is also emitted as the event
-    ``gen_ai.evaluation.result`` if the application has a LoggerProvider. Raises LabelError.
+    Pass ``correct``, or ``score`` in [0, 1], or both. ``labeler`` names who made the judgement, and ``labeler_kind``
+    states whether that is a person, a rule or an agent; of several labels by one labeler the latest counts. A label may
+    be recorded before its call. The label is also emitted as the event ``gen_ai.evaluation.result`` if the application
+    has a LoggerProvider. Raises LabelError.
     """
     recorder = get_recorder()
     try:
@@ -118,9 +121,9 @@ def label(
             span_id=span_id,
             correct=correct,
             score=score,
-            labeler=source,
+            labeler=labeler,
             reason=reason,
-            labeler_kind=kind,
+            labeler_kind=labeler_kind,
         )
     except LabelError as error:
         raise LabelError(f"{error}; nothing was recorded") from None

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
+
 from tooltrace import faults
 from tooltrace.core.response import ToolResponse, is_response
 from tooltrace.faults import pass_on_signal
 from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.normalize.rule import ResultView, Rule
 from tooltrace.normalize.terms import snake_case
+
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class RuleIndex:
@@ -44,6 +48,16 @@ class RuleIndex:
             self._by_member.setdefault(member, []).append(number)
         self._of_texts += [number] * rule.reads.texts
         self._of_arrays += [number] * rule.reads.arrays
+
+    def may_recognise(self, raw: bytes) -> bool:
+        """Whether a rule may recognise plain data with the JSON ``raw``. Reads the names of an object's members only."""
+        if self._of_all or raw[:1] != b"{":
+            return True
+        try:
+            members = _MEMBERS.decode(raw)
+        except msgspec.DecodeError:
+            return True
+        return not self._by_member.keys().isdisjoint(map(snake_case, members))
 
     def candidates(self, view: ResultView) -> Iterable[Rule]:
         """Return the rules that may recognise ``view``, in their order."""

@@ -36,44 +36,50 @@ from tooltrace.normalize.protocols import (
     tool_response,
     value_error_pair,
 )
-from tooltrace.normalize.rule import Rule
+from tooltrace.normalize.rule import Rule, RuleSet
 from tooltrace.normalize.transports import completed_process, http_response
 
-RULES: tuple[Rule, ...] = (
-    value_error_pair.RULE,
-    *value_error_pair.RULES,
-    http_response.RULE,
-    completed_process.RULE,
-    tool_response.RULE,
-    *agno.RULES,
-    langchain.RULE,
-    *mcp.RULES,
-    *tool_blocks.RULES,
-    *agent_outputs.RULES,
-    hello_agents.OBJECT,
-    eino.RULE,
-    envelope.RULE,
-    magic.RULE,
-    notebook.RULE,
-    agent_outputs.FRAMEWORK,
-    problem_json.RULE,
-    graphql.RULE,
-    api_error.RULE,
-    batches.BATCH,
-    flags.RULE,
-    service_envelopes.RULE,
-    exit_status.RULE,
-    error_status.RULE,
-    error_members.RULE,
-    hello_agents.TEXT,
-    error_markup.RULE,
-    embedded_error.RULE,
-    embedded_error.FALSE_AND_MESSAGE,
-    error_text.RULE,
-    python_literal.RULE,
-    batches.ROWS,
-    partial_results.RULE,
+RULES: tuple[Rule, ...] = RuleSet(
+    "tooltrace.RULES",
+    (
+        value_error_pair.RULE,
+        *value_error_pair.RULES,
+        http_response.RULE,
+        completed_process.RULE,
+        tool_response.RULE,
+        *agno.RULES,
+        langchain.RULE,
+        *mcp.RULES,
+        *tool_blocks.RULES,
+        *agent_outputs.RULES,
+        hello_agents.OBJECT,
+        eino.RULE,
+        envelope.RULE,
+        magic.RULE,
+        notebook.RULE,
+        agent_outputs.FRAMEWORK,
+        problem_json.RULE,
+        graphql.RULE,
+        api_error.RULE,
+        batches.BATCH,
+        flags.RULE,
+        service_envelopes.RULE,
+        exit_status.RULE,
+        error_status.RULE,
+        error_members.RULE,
+        hello_agents.TEXT,
+        error_markup.RULE,
+        embedded_error.RULE,
+        embedded_error.FALSE_AND_MESSAGE,
+        error_text.RULE,
+        python_literal.RULE,
+        batches.ROWS,
+        partial_results.RULE,
+    ),
 )
+"""The built-in rules, in the order in which they are tried."""
 
-CERTAIN_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.grade == "certain")
+CERTAIN_RULES: tuple[Rule, ...] = RuleSet(
+    "tooltrace.CERTAIN_RULES", (rule for rule in RULES if rule.grade == "certain")
+)
 """The rules that go by a protocol's own fields, never by words or shapes."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
 from tooltrace.core.codes import ToolErrorCode, advice_for, next_step
-from tooltrace.core.response import ResponseMeta, Source, SourceType, Status, ToolError, ToolResponse
+from tooltrace.core.response import ErrorInfo, ResponseMeta, Source, SourceType, Status, ToolResponse
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.member_reader import MemberReader
 from tooltrace.normalize.terms import (
@@ -22,7 +22,7 @@ from tooltrace.normalize.terms import (
     snake_case,
 )
 from tooltrace.normalize.transports.http_status import of_status
-from tooltrace.redact.snapshot import to_json_bytes
+from tooltrace.redact.walk import to_json_bytes
 
 __all__ = [
     "MemberReader",
@@ -129,7 +129,7 @@ def build_response(
     text: Any = None,
     data: Any = None,
     *,
-    error: ToolError | None = None,
+    error: ErrorInfo | None = None,
     confidence: Any = None,
     next_action: Any = None,
     sources: Any = None,
@@ -211,7 +211,7 @@ def build_partial(error: Any, text: Any, data: Any, **fields: Any) -> ToolRespon
 _NO_MEMBERS = dict.fromkeys(("message", "code", "type", "retryable", "suggestion", "user_message"))
 
 
-def _reported(members: dict[str, Any], fields: dict[str, Any]) -> tuple[ToolError, dict[str, Any]]:
+def _reported(members: dict[str, Any], fields: dict[str, Any]) -> tuple[ErrorInfo, dict[str, Any]]:
     """Return the error described by ``members``, and the other fields of the response.
 
     Details that the error's fields cannot hold go to ``context``.
@@ -220,7 +220,7 @@ def _reported(members: dict[str, Any], fields: dict[str, Any]) -> tuple[ToolErro
     return error, {**fields, "context": merge_error(fields.get("context"), _unfit_members(error, members))}
 
 
-def _unfit_members(error: ToolError, members: dict[str, Any]) -> dict[str, Any]:
+def _unfit_members(error: ErrorInfo, members: dict[str, Any]) -> dict[str, Any]:
     """Return the details of a protocol's error that the fields of ``error`` do not hold literally."""
     unfit = {
         name: value
@@ -250,7 +250,7 @@ def merge_context(read: dict[str, Any], context: Mapping[str, Any] | None) -> di
 
 
 def merge_error(context: Mapping[str, Any] | None, more: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return ``context`` with ``more`` details of the error that ``ToolError`` has no fields for."""
+    """Return ``context`` with ``more`` details of the error that ``ErrorInfo`` has no fields for."""
     merged = dict(context or {})
     if not more:
         return merged
@@ -282,15 +282,15 @@ def error_of(
     retryable: Any = None,
     suggestion: Any = None,
     user_message: Any = None,
-) -> ToolError:
-    """Build the ``ToolError`` of :func:`build_error` from the arguments of the same meaning."""
+) -> ErrorInfo:
+    """Build the ``ErrorInfo`` of :func:`build_error` from the arguments of the same meaning."""
     words = text_of(message)
     meant = None if _is_number(code) else normalize_code(code)  # a number has a meaning only for its own service
     named = str(meant or _code_of_type(type_, words))
     original = str(code) if code not in (None, "") and isinstance(code, str | int) and str(code) != named else ""
     if not isinstance(retryable, bool):
         retryable = False if _SPENT in (code, type_) or _SPENT in words else _may_pass(code, named)
-    return ToolError(
+    return ErrorInfo(
         code=named,
         message=words or text_of(type_) or original or named,
         type=text_of(type_) or original or None,

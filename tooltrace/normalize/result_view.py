@@ -12,7 +12,8 @@ from tooltrace.normalize.exceptions import reader
 from tooltrace.normalize.rule import ResultView
 from tooltrace.normalize.transports import completed_process, http_response
 from tooltrace.redact.inspection import bases, full_name, module_of
-from tooltrace.redact.snapshot import SNAPSHOT_SIZE, Snapshot, snapshot
+from tooltrace.redact.snapshot import Snapshot, snapshot
+from tooltrace.redact.texts import SNAPSHOT_SIZE
 
 PAIR = "tooltrace.pair"
 """Kind of a pair ``(value, error)``.

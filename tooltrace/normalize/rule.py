@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
+
+from msgspec import Struct
 
 from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError
@@ -23,8 +25,7 @@ that go by words, for a protocol in which the tool itself reports success. None:
 Read = Callable[[Any], ToolResponse | None]
 
 
-@dataclass(frozen=True, slots=True)
-class ResultView:
+class ResultView(Struct, frozen=True):
     """Data of a result, copied when it was recorded; never the tool's own object.
 
     The built-in rules read this view.
@@ -74,6 +75,27 @@ class Rule:
     """Set for an envelope: a success whose data or text may still hold a failure."""
     words: bool = False
     """Whether the rule goes by the words of a text that is nothing but an error message."""
+
+    def __repr__(self) -> str:
+        return f"Rule({self.name!r}, {self.grade!r})"
+
+
+class RuleSet(tuple[Rule, ...]):  # noqa: SLOT001 - a tuple has no slots
+    """A tuple of rules that prints as its name, because they are too many for a signature or a log line."""
+
+    _name: str
+
+    def __new__(cls, name: str, rules: Iterable[Rule]) -> Self:
+        """Return ``rules`` as the set ``name``."""
+        found = super().__new__(cls, rules)
+        found._name = name
+        return found
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __reduce__(self) -> tuple[type[RuleSet], tuple[str, tuple[Rule, ...]]]:
+        return RuleSet, (self._name, tuple(self))
 
 
 def rule(name: str, grade: Grade = "certain") -> Callable[[Read], Rule]:

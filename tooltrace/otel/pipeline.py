@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from random import getrandbits
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import opentelemetry.trace as trace_api
 from opentelemetry.context.context import Context
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import SpanLimits, TracerProvider
+from opentelemetry.sdk.trace import SpanLimits, SynchronousMultiSpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.sampling import Decision
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Span, SpanContext, SpanKind, TraceFlags
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import SpanProcessor
     from opentelemetry.sdk.trace.sampling import Sampler
 
+_SAMPLED_BIT = int(TraceFlags.SAMPLED)
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 _RANDOM: int = getattr(TraceFlags, "RANDOM_TRACE_ID", 0)
 _FLAGS = {
@@ -44,9 +45,11 @@ class Pipeline:
         """Start ``span`` as a child of the current span in ``context``."""
         span.pipeline = self
         span.start = attributes
-        span._parent = parent = parent_of(context)  # noqa: SLF001 - the name that ReadableSpan reads
+        parent = parent_of(context) if sdk_internals.SPAN_KEY in context else None
+        span._parent = parent  # noqa: SLF001 - the name that ReadableSpan reads
         span.trace_id = getrandbits(128) or 1 if parent is None else parent.trace_id
-        span.span_id = span.span_id or getrandbits(64) or 1
+        if not span.span_id:
+            span.span_id = getrandbits(64) or 1
         span.trace_flags = _SAMPLED
 
     def ended(self, span: ToolSpan) -> bool:  # noqa: ARG002 - for the pipelines that give it on
@@ -65,8 +68,14 @@ class SdkPipeline(Pipeline):
         self._sampler: Sampler = provider.sampler
         self._at_root, self._under_sampled = sdk_internals.constant_decisions(provider.sampler)
         self._ids = provider.id_generator
-        self._processor = sdk_internals.span_processor(provider)
+        self._makes_random_ids = sdk_internals.makes_random_ids(self._ids)
+        self._processor = processor = sdk_internals.span_processor(provider)
+        self._several = processor if type(processor) is SynchronousMultiSpanProcessor else None
         self._known: tuple[SpanProcessor, ...] = ()
+        self._starting: tuple[SpanProcessor, ...] = ()
+        """Processors that do something when a span starts."""
+        self._ending: tuple[SpanProcessor, ...] = ()
+        """Processors that do something before a span ends."""
         self._queues: tuple[tuple[sdk_internals.BatchQueue | None, SpanProcessor], ...] = ()
         self.limits = sdk_internals.span_limits(provider)
         self._random_ids = bool(_RANDOM) and self._ids.is_trace_id_random()
@@ -77,20 +86,54 @@ class SdkPipeline(Pipeline):
         return self._provider.resource
 
     def start(self, span: ToolSpan, attributes: Mapping[str, Any], context: Context) -> None:
-        span._parent = parent = parent_of(context)  # noqa: SLF001
-        span.trace_id = self._ids.generate_trace_id() if parent is None else parent.trace_id
-        span.span_id = span.span_id or self._ids.generate_span_id()
-        # Constant decision: the sampler is skipped, as for most spans of a simple agent.
-        if parent is None and self._at_root is not None:
+        # The first two cases are those of most agents: the decision is constant, so that the sampler is skipped.
+        enclosing = context.get(sdk_internals.SPAN_KEY)
+        if enclosing is None and self._at_root is not None:
+            span._parent = None  # noqa: SLF001
+            span.trace_id = getrandbits(128) or 1 if self._makes_random_ids else self._ids.generate_trace_id()
             span.start, span.trace_flags, decision = attributes, self._root_flags, self._at_root
+        elif self._is_sampled_here(enclosing) and self._under_sampled is Decision.RECORD_AND_SAMPLE:
+            span._parent = enclosing.get_span_context()  # noqa: SLF001
+            span.trace_id, span.trace_flags, span.trace_state = (
+                enclosing.trace_id,
+                enclosing.trace_flags,
+                enclosing.trace_state,
+            )
+            span.start, decision = attributes, Decision.RECORD_AND_SAMPLE
         else:
+            span._parent = parent = parent_of(context)  # noqa: SLF001
+            span.trace_id = self._ids.generate_trace_id() if parent is None else parent.trace_id
             decision = self._decide(span, attributes, context)
             span.trace_flags = self._flags(decision is Decision.RECORD_AND_SAMPLE, parent)
+        if not span.span_id:
+            span.span_id = getrandbits(64) or 1 if self._makes_random_ids else self._ids.generate_span_id()
         if decision is Decision.DROP:
             span.pipeline = _NO_OUTPUT
-        else:
-            span.pipeline = self
+            return
+        span.pipeline = self
+        if self._several is None:
             self._processor.on_start(span, parent_context=context)  # type: ignore[arg-type]
+            return
+        processors = self._several._span_processors  # noqa: SLF001 - the SDK replaces the tuple and never changes it
+        if processors is not self._known:
+            self._learn(processors)
+        for processor in self._starting:
+            processor.on_start(span, parent_context=context)  # type: ignore[arg-type]
+
+    def _is_sampled_here(self, enclosing: object) -> TypeGuard[ToolSpan]:
+        """Whether the ``enclosing`` span is one of ours, of the same provider, and sampled."""
+        return (
+            ToolSpan in type(enclosing).__mro__  # isinstance is slow for a class with abstract bases
+            and cast(ToolSpan, enclosing).pipeline is self
+            and bool(cast(ToolSpan, enclosing).trace_flags & _SAMPLED_BIT)
+        )
+
+    def _learn(self, processors: tuple[SpanProcessor, ...]) -> None:
+        """Note which of the provider's ``processors`` take part in a span's start and in its end."""
+        self._starting = sdk_internals.acting(processors, "on_start")
+        self._ending = sdk_internals.acting(processors, "_on_ending")
+        self._queues = tuple((sdk_internals.BatchQueue.of(processor), processor) for processor in processors)
+        self._known = processors
 
     def _decide(self, span: ToolSpan, attributes: Mapping[str, Any], context: Context) -> Decision:
         """Return the sampler's decision; sampling is skipped if the decision is constant."""
@@ -112,22 +155,20 @@ class SdkPipeline(Pipeline):
         return _FLAGS[sampled, bool(random)]
 
     def ended(self, span: ToolSpan) -> bool:
-        processors = sdk_internals.processors_of(self._processor)
-        if processors is None:
+        if self._several is None:
             self._processor._on_ending(span)  # type: ignore[arg-type]  # noqa: SLF001 - part of the SDK's own order
             self._processor.on_end(span)
             return False
+        processors = self._several._span_processors  # noqa: SLF001 - the SDK replaces the tuple and never changes it
         if processors is not self._known:
-            self._queues = tuple((sdk_internals.BatchQueue.of(processor), processor) for processor in processors)
-            self._known = processors
-        for queue, processor in self._queues:
-            if queue is None:
-                processor._on_ending(span)  # type: ignore[arg-type]  # noqa: SLF001
+            self._learn(processors)
+        for processor in self._ending:
+            processor._on_ending(span)  # type: ignore[arg-type]  # noqa: SLF001
         due = False
         for queue, processor in self._queues:
             if queue is None:
                 processor.on_end(span)
-            elif span.trace_flags & TraceFlags.SAMPLED:
+            elif span.trace_flags & _SAMPLED_BIT:
                 due = queue.add(span) or due
         return due
 
@@ -184,8 +225,8 @@ def parent_of(context: Context) -> SpanContext | None:
     span = context.get(sdk_internals.SPAN_KEY)
     if span is None:
         return None
-    if isinstance(span, ToolSpan):
-        return span.context
+    if ToolSpan in type(span).__mro__:  # isinstance is slow for a class with abstract bases
+        return cast(ToolSpan, span).get_span_context()
     if not isinstance(span, Span):
         return None
     ids = span.get_span_context()

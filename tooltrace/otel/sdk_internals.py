@@ -11,21 +11,29 @@ import os
 from collections import deque
 from collections.abc import Mapping
 from contextvars import ContextVar, Token
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import opentelemetry._logs._internal as logs_api
 import opentelemetry.context as context_api
 import opentelemetry.metrics._internal as metrics_api
 import opentelemetry.trace as trace_api
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.context.context import Context
 from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
-from opentelemetry.sdk.trace import SynchronousMultiSpanProcessor
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.environment_variables import _OTEL_PYTHON_LOGGER_PROVIDER as OTEL_PYTHON_LOGGER_PROVIDER
+from opentelemetry.sdk.trace import SpanProcessor
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import Decision, ParentBased, Sampler, StaticSampler
+from opentelemetry.trace import SpanContext, TraceFlags, TraceState
 from opentelemetry.trace.propagation import _SPAN_KEY as SPAN_KEY
 
+from tooltrace.core import forking
+
 if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, SpanProcessor, TracerProvider
+    from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, TracerProvider
+    from opentelemetry.sdk.trace.id_generator import IdGenerator
 
 __all__ = ["SPAN_KEY", "BoundedAttributes", "attach", "current_context", "detach", "global_provider", "restore"]
 
@@ -53,6 +61,31 @@ else:  # a runtime context of the user's own (OTEL_PYTHON_CONTEXT)
     restore = context_api.detach
 
 
+def _fast_local_context(trace_id: int, span_id: int, flags: TraceFlags, state: TraceState) -> SpanContext:
+    is_valid = 0 < trace_id < 1 << 128 and 0 < span_id < 1 << 64
+    return tuple.__new__(SpanContext, (trace_id, span_id, False, flags, state, is_valid))
+
+
+def _local_context(trace_id: int, span_id: int, flags: TraceFlags, state: TraceState) -> SpanContext:
+    return SpanContext(trace_id, span_id, False, flags, state)
+
+
+def _has_known_layout() -> bool:
+    """Whether ``_fast_local_context`` makes what the constructor makes, which needs four times as long."""
+    flags, state = TraceFlags(TraceFlags.SAMPLED), TraceState()
+    try:
+        return all(
+            tuple(_fast_local_context(*ids, flags, state)) == tuple(_local_context(*ids, flags, state))
+            for ids in ((1, 2), (0, 0), (1 << 128, 1 << 64))
+        )
+    except TypeError:
+        return False
+
+
+local_context = _fast_local_context if _has_known_layout() else _local_context
+"""Return the context of a span of this process."""
+
+
 def global_provider() -> trace_api.TracerProvider | None:
     """Return the provider that the application has set; None if it has set none yet."""
     return trace_api._TRACER_PROVIDER  # noqa: SLF001
@@ -70,6 +103,16 @@ def attributes_of(span: object) -> Mapping[str, Any]:
 def has_meter_provider() -> bool:
     """Whether the application has set a MeterProvider."""
     return metrics_api._METER_PROVIDER is not None  # noqa: SLF001
+
+
+def has_logger_provider() -> bool:
+    """Whether the application has set a LoggerProvider, or names one in the environment, which the first use loads."""
+    return logs_api._LOGGER_PROVIDER is not None or _names_logger_provider()  # noqa: SLF001
+
+
+@cache
+def _names_logger_provider() -> bool:
+    return OTEL_PYTHON_LOGGER_PROVIDER in os.environ
 
 
 def constant_decisions(sampler: Sampler) -> tuple[Decision | None, Decision | None]:
@@ -102,12 +145,21 @@ def is_disabled(provider: TracerProvider) -> bool:
     return provider._disabled  # noqa: SLF001
 
 
-def processors_of(active: SpanProcessor) -> tuple[SpanProcessor, ...] | None:
-    """Return the processors that a provider's own processor calls one after the other; None for other processors.
+def makes_random_ids(ids: IdGenerator) -> bool:
+    """Whether ``ids`` makes ids of random bits and nothing else, as the SDK's own generator does."""
+    return type(ids) is RandomIdGenerator
 
-    The SDK replaces the tuple and never changes it.
-    """
-    return active._span_processors if type(active) is SynchronousMultiSpanProcessor else None  # noqa: SLF001
+
+_EMPTY_METHODS = {
+    name: tuple(getattr(known, name, None) for known in (SpanProcessor, BatchSpanProcessor, SimpleSpanProcessor))
+    for name in ("on_start", "_on_ending")
+}
+
+
+def acting(processors: tuple[SpanProcessor, ...], method: str) -> tuple[SpanProcessor, ...]:
+    """Return the processors whose ``method``, ``on_start`` or ``_on_ending``, is not an empty one of the SDK."""
+    empty = _EMPTY_METHODS[method]
+    return tuple(one for one in processors if getattr(getattr(one, method, None), "__func__", None) not in empty)
 
 
 class BatchQueue:
@@ -119,6 +171,8 @@ class BatchQueue:
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
+        self._generation = -1
+        """Generation of the process that was last compared with the process of the queue."""
         # One entry per dropped span: deque operations are atomic, so tool threads need no lock.
         self._dropped: deque[None] = deque()
 
@@ -135,13 +189,19 @@ class BatchQueue:
         """Queue ``span``. Return whether a batch is full. A full queue drops its oldest span, as the SDK does."""
         inner = self._inner
         waiting = inner._queue  # noqa: SLF001
-        if inner._shutdown or inner._pid != os.getpid():  # noqa: SLF001
+        if inner._shutdown or (self._generation != forking.generation and not self._is_in_this_process()):  # noqa: SLF001
             inner.emit(span)
             return False
         if len(waiting) >= inner._max_queue_size:  # noqa: SLF001
             self._dropped.append(None)
         waiting.appendleft(span)
         return bool(len(waiting) >= inner._max_export_batch_size)  # noqa: SLF001
+
+    def _is_in_this_process(self) -> bool:
+        if self._inner._pid != os.getpid():  # noqa: SLF001
+            return False
+        self._generation = forking.generation
+        return True
 
     def wake(self) -> None:
         """Wake the exporting thread if a batch is full, and report the spans that were dropped."""

@@ -22,7 +22,7 @@ from opentelemetry.util.types import Attributes, AttributeValue
 from tooltrace.core.records import ToolCall
 from tooltrace.otel import attributes as names
 from tooltrace.otel import content_policy
-from tooltrace.otel.sdk_internals import BoundedAttributes
+from tooltrace.otel.sdk_internals import BoundedAttributes, local_context
 from tooltrace.otel.span_codec import span_attributes
 
 _T = TypeVar("_T")
@@ -73,9 +73,8 @@ class ToolSpan(Span, ReadableSpan):
     pipeline: SpanSink
     """Destination of the ended span; a pipeline sets the fields above and this one when it starts the span."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self.started_ns = time_ns()
+    started_ns: int
+    """Start of the span, in nanoseconds since the epoch."""
 
     # Methods that the tool may call on its span.
 
@@ -83,7 +82,7 @@ class ToolSpan(Span, ReadableSpan):
         """Return the ids, built on first use."""
         context = self._context_cache
         if context is None:
-            context = SpanContext(self.trace_id, self.span_id, False, self.trace_flags, self.trace_state)
+            context = local_context(self.trace_id, self.span_id, self.trace_flags, self.trace_state)
             self._context_cache = context
         return context
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextvars import Context as ContextVars
 from sys import getsizeof
 from time import time_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -15,8 +15,9 @@ from msgspec.structs import astuple
 from tooltrace.core import forking
 from tooltrace.core.codes import NextAction
 from tooltrace.core.records import ToolCall
-from tooltrace.core.response import ResponseMeta, Source, Status, ToolError
+from tooltrace.core.response import ErrorInfo, ResponseMeta, Source, Status
 from tooltrace.faults import pass_on_signal
+from tooltrace.normalize import Rule
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.otel.tool_span import ToolSpan
 from tooltrace.recording.context import CallContext
@@ -51,7 +52,7 @@ class ResponseSnapshot(Struct, frozen=True, gc=False):
     confidence: float | None
     next_action: NextAction | None
     sources: tuple[Source, ...]
-    error_info: ToolError | None
+    error_info: ErrorInfo | None
     meta: ResponseMeta
     data: Snapshot = None
     stats: Snapshot = None
@@ -73,15 +74,20 @@ class StreamSnapshot(Struct, frozen=True, gc=False):
     """Size of all items, including those that were not stored."""
 
 
+_new = object.__new__
+
+
 class Attempt(ToolSpan):
     """A span of the recorder, filled in the calling thread and read by the thread that makes the record.
 
-    Defaults are class attributes, so that an instance stores only the values that differ, which saves time and memory.
+    Defaults are class attributes, so that an instance stores only the values that differ and those that each call reads.
     Each attribute is set at most once after the attempt has begun.
     """
 
     call_id: str | None = None
     number: int = 1
+    linked_by: str | None = None
+    """The retry library by which the attempt is known to be a retry."""
     started: int = 0
     """Reading of the performance counter when the tool began, in nanoseconds."""
     arguments: Snapshot = None
@@ -107,17 +113,34 @@ class Attempt(ToolSpan):
     written: bool = False
     """Whether the journal has the record."""
 
-    def __init__(self, spec: ToolSpec, settings: Settings, call_context: CallContext) -> None:
+    spec: ToolSpec
+    settings: Settings
+    call_context: CallContext
+    """The context of the call, set by the agent."""
+    captures_content: bool
+    """Whether arguments and results are recorded."""
+    rules: tuple[Rule, ...]
+    generation: int
+
+    @classmethod
+    def begin(cls, spec: ToolSpec, settings: Settings, call_context: CallContext) -> Self:
+        """Return an attempt that begins now.
+
+        A constructor with arguments would take a third longer. Attributes with a default that each call reads are set
+        here, because a default of the class is read more slowly than it is set.
+        """
+        self = _new(cls)
         self._name = spec.span_name
         self.spec = spec
         self.settings = settings
         self.call_context = call_context
-        """The context of the call, set by the agent."""
         self.captures_content = (spec.capture or settings.capture) == "full"
-        """Whether arguments and results are recorded."""
         self.rules = settings.rules if spec.rules is None else spec.rules
         self.started_ns = time_ns()
         self.generation = forking.generation
+        self.span_id = 0
+        self.span_attributes = self._end_time = self.error = self.stream = None
+        return self
 
     def record(self) -> ToolCall:
         """Return the record of the ended attempt, and remember its outcome for messages to the model.
@@ -135,10 +158,12 @@ def estimate_size(item: Any) -> int:
     if type(item) is not Attempt:
         values = astuple(item) if isinstance(item, Struct) else (getattr(item, "text", None),)
         return _BASE_BYTES + sum(getsizeof(value) for value in values if type(value) is str)
-    size = _BASE_BYTES + getsizeof(item.arguments)
-    result = item.result
+    size, arguments, result = _BASE_BYTES, item.arguments, item.result
+    if arguments is not None:
+        size += len(arguments) if type(arguments) is bytes else getsizeof(arguments)
     if type(result) is ValueSnapshot:
-        size += getsizeof(result.value)
+        value = result.value
+        size += len(value) if type(value) is bytes else getsizeof(value)
     elif type(result) is ResponseSnapshot:
         size += getsizeof(result.text) + getsizeof(result.data) + getsizeof(result.context) + getsizeof(result.stats)
     if item.error is not None:

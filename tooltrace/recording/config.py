@@ -6,26 +6,34 @@ import os
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from opentelemetry.sdk.trace import TracerProvider as SdkTracerProvider
 from opentelemetry.trace import TracerProvider
 
 from tooltrace.core import message
 from tooltrace.core.forking import ForkSafeLock
+from tooltrace.core.keywords import UNSET, checked_keywords
 from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError, StoreError, StoreLocked, UnwrittenCalls
 from tooltrace.faults import faults, report_fault
 from tooltrace.normalize import RULES, Rule, checked_rules
 from tooltrace.otel import sdk_internals
+from tooltrace.recording import inheritance
+from tooltrace.recording.health import Health, health_of
 from tooltrace.recording.recorder import Recorder
 from tooltrace.recording.settings import (
+    BLOCK_SECONDS,
     DEFAULT_STORE,
+    FIELD_LIMIT,
+    QUEUE_BYTES,
+    QUEUE_SIZE,
     Durability,
+    Export,
     Fold,
     Overflow,
     Settings,
     default_address,
+    default_service,
     default_store,
 )
 from tooltrace.recording.sinks import evaluation
@@ -44,35 +52,38 @@ REPLACE_SECONDS = 30.0
 """Seconds for which ``configure`` waits for the queue of the previous recorder; the rest is counted as lost."""
 STALL_SECONDS = 5.0
 """Seconds for which a query waits for a queue that makes no progress."""
-_LIMITS = ("field_limit", "queue_size", "queue_bytes", "block_seconds")
-_DEFAULT: Any = object()
 _lock = ForkSafeLock()  # reentrant: a signal handler may make a first call while this thread is making one
-_recorder: Recorder | None = None
+active_recorder: Recorder | None = None
+"""The recorder in use; None until the first call or the first ``configure``."""
 _background: BackgroundFold | None = None
 
 
+@checked_keywords(renamed={"service_name": "service"})
 def configure(
     *,
-    store: str | os.PathLike[str] | None = _DEFAULT,
+    store: str | os.PathLike[str] | None = UNSET,
     durability: Durability | None = None,
     capture: Capture = "full",
     redact: Redaction | Redact | Iterable[str] | None = None,
-    service_name: str | None = None,
+    service: str | None = None,
     tracer_provider: TracerProvider | None = None,
     overflow: Overflow = "block",
     fold: Fold = "on_query",
     wait: float | None = None,
     rules: Iterable[Rule] = RULES,
-    export: Any = "auto",
+    export: Export = "auto",
     retention: str | None = None,
     max_size: str | int | None = None,
     keep_errors: str | None = None,
-    **limits: Any,
+    field_limit: int = FIELD_LIMIT,
+    queue_size: int = QUEUE_SIZE,
+    queue_bytes: int = QUEUE_BYTES,
+    block_seconds: float = BLOCK_SECONDS,
 ) -> None:
     """Set how this process records. An option that is left out takes its default.
 
     A process that never calls ``configure`` records with the defaults. Raises ConfigError for an option that cannot be
-    used; the configuration then stays unchanged.
+    used, and UnknownOption for one that does not exist; the configuration then stays unchanged.
 
     ``store``: path of the DuckDB file; default ``$TOOLTRACE_STORE``, else ``./tooltrace.duckdb``. None records no
     history. With ``clickhouse://host/database``, queries run there, and records are written to the journal beside the
@@ -80,6 +91,8 @@ def configure(
     ``durability``: when a call is written. None is ``"call"`` in a child process of multiprocessing or
     concurrent.futures, whose pools kill their workers without warning, and ``"batch"`` elsewhere.
     ``capture``: ``"metadata"`` records neither arguments nor results.
+    ``service``: name of this program in every record; default ``$OTEL_SERVICE_NAME``, else the name of the script.
+    ``tracer_provider``: provider of the spans; default: the application's global one, even if it is set later.
     ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further key names.
     ``overflow``: whether a full queue blocks the tool's caller or drops the call.
     ``fold``: who moves the records from the journals into the database. ``"on_query"``: the processes that query;
@@ -95,24 +108,19 @@ def configure(
     ``keep_errors``: age until which calls with a failed or labelled attempt keep their rows, such as ``"365d"``. These
     three are written to the store together, and apply at its first fold of each day; without any of them, those of the
     store stay.
-    ``limits``: ``field_limit`` (bytes of one field, default 64 KiB), ``queue_size`` (calls that wait to be written, 10,000),
-    ``queue_bytes`` (their memory, 64 MiB), ``block_seconds`` (longest wait of a caller for a full queue, 1.0).
+    ``field_limit``: bytes of one field; what is longer is truncated.
+    ``queue_size``: calls that wait to be written; further calls wait, or are dropped, see ``overflow``.
+    ``queue_bytes``: memory of the calls that wait to be written.
+    ``block_seconds``: longest wait of a caller for a full queue.
     """
-    unknown = set(limits) - set(_LIMITS)
-    if unknown:
-        raise ConfigError(
-            f"configure() has no option {', '.join(sorted(unknown))}: the limits are {', '.join(_LIMITS)}; nothing was changed"
-        )
-    if service_name is not None:
-        limits["service_name"] = service_name
     kept = Retention(
         days=None if retention is None else parse_days(retention),
         max_bytes=None if max_size is None else parse_size(max_size),
         error_days=None if keep_errors is None else parse_days(keep_errors),
     )
     settings = Settings(
-        store=default_store() if store is _DEFAULT else _path(store),
-        address=default_address() if store is _DEFAULT else address_of(store) if isinstance(store, str) else None,
+        store=default_store() if store is UNSET else _path(store),
+        address=default_address() if store is UNSET else address_of(store) if isinstance(store, str) else None,
         durability=durability,
         capture=capture,
         redaction=as_redaction(redact),
@@ -122,9 +130,14 @@ def configure(
         wait=wait,
         rules=checked_rules(rules, "nothing was changed"),
         export=export,
-        **limits,
+        service_name=default_service() if service is None else service,
+        field_limit=field_limit,
+        queue_size=queue_size,
+        queue_bytes=queue_bytes,
+        block_seconds=block_seconds,
     )
     _replace(_recorder_of(settings))
+    inheritance.bequeath(settings)
     set_wait(settings.wait)
     _fold_in_background(settings)
     if kept != Retention() and settings.store is not None:
@@ -137,26 +150,27 @@ def configure(
 
 def get_recorder() -> Recorder:
     """Return the recorder in use; make one with the defaults where none is configured."""
-    return _recorder or _first()
+    return active_recorder or _first()
 
 
 def configured_store() -> Path | None:
     """Return the path where this process records; None where it has no recorder yet or records no history."""
-    return None if _recorder is None else _recorder.settings.store
+    return None if active_recorder is None else active_recorder.settings.store
 
 
 def configured_address() -> Address | None:
     """Return the address of the remote store that answers queries, or None where the local store does."""
-    return default_address() if _recorder is None else _recorder.settings.address
+    return default_address() if active_recorder is None else active_recorder.settings.address
 
 
 def flush(timeout: float | None = 10.0) -> bool:
     """Wait until every call that has ended is in the journal.
 
     Returns False where ``timeout`` seconds did not suffice, where calls still wait because the disk refuses writes, and
-    where calls were lost since the last flush. The table ``losses`` has the counts as soon as the disk accepts writes.
+    where calls were lost since the last flush: ``tt.health().last_flush`` says why. The table ``losses`` has the counts
+    as soon as the disk accepts writes.
     """
-    return True if _recorder is None else _recorder.worker.flush(timeout)
+    return True if active_recorder is None else active_recorder.worker.flush(timeout)
 
 
 def wait_until_written() -> None:
@@ -165,19 +179,33 @@ def wait_until_written() -> None:
     Warns with UnwrittenCalls and the number of unwritten calls where the queue makes no progress: the disk refuses
     writes, or a redaction does not return.
     """
-    if _recorder is None or _recorder.worker.wait_until_written(STALL_SECONDS):
+    if active_recorder is None or active_recorder.worker.wait_until_written(STALL_SECONDS):
         return
     message = (
-        f"{_recorder.worker.unwritten:,} calls are not written yet and missing from this result: the recorder made no "
+        f"{active_recorder.worker.unwritten:,} calls are not written yet and missing from this result: the recorder made no "
         f"progress (a full disk, or a redact= that does not return); repeat the query after tt.flush() returned True"
     )
     warnings.warn(message, UnwrittenCalls, stacklevel=3)
 
 
-def shutdown(timeout: float | None = EXIT_SECONDS) -> None:
-    """Write the queued records and close the journal. A later call is still recorded, by its own thread."""
-    if _recorder is not None:
-        _recorder.worker.close(timeout)
+def shutdown(timeout: float | None = EXIT_SECONDS) -> bool:
+    """Write the queued records within ``timeout`` seconds, and close the journal.
+
+    Returns False where calls were lost since the last flush: those that could not be written are given up.
+    ``tt.health().last_flush`` says why. A later call is still recorded, by its own thread.
+    """
+    return True if active_recorder is None else active_recorder.worker.close(timeout)
+
+
+def health() -> Health:
+    """Return what waits to be written, what was lost and why, and how far deliveries are behind.
+
+    Takes no lock, costs the traced tools nothing, raises nothing of its own, and may be called anywhere: in a signal
+    handler, after ``shutdown``, in a forked child. Reads the sizes of the journals and, for each destination, up to 4
+    MiB of them.
+    """
+    recorder = active_recorder
+    return health_of(None, None) if recorder is None else health_of(recorder.worker, recorder.settings.store)
 
 
 def _fold_in_background(settings: Settings) -> None:
@@ -213,14 +241,15 @@ def _path(store: str | os.PathLike[str] | None) -> Path | None:
 
 def _first() -> Recorder:
     with _lock.current:
-        if _recorder is not None:
-            return _recorder
+        if active_recorder is not None:
+            return active_recorder
     try:
-        settings = Settings()
+        settings = Settings(**inheritance.inherited_options())
         if settings.store is not None:
             check_location(settings.store)
     except StoreError as error:
         faults.warn_once("store", f"tooltrace stores no calls: {error}", counted=False)
+        faults.note_error(f"stores no calls: {error}")
         settings = Settings(store=None)
     except Exception:
         report_fault("place the store of", lost=0)
@@ -231,8 +260,8 @@ def _first() -> Recorder:
         report_fault("export", lost=0)
         recorder = Recorder(settings)
     _replace(recorder, only_first=True)
-    assert _recorder is not None
-    return _recorder
+    assert active_recorder is not None
+    return active_recorder
 
 
 def _recorder_of(settings: Settings) -> Recorder:
@@ -276,22 +305,23 @@ def _is_exported(signal: str, provider: TracerProvider | None) -> bool:
 
 
 def _replace(new: Recorder, *, only_first: bool = False) -> None:
-    global _recorder  # noqa: PLW0603 - one recorder per process, replaced as a whole
+    global active_recorder  # noqa: PLW0603 - one recorder per process, replaced as a whole
     with _lock.current:
-        old = _recorder
+        old = active_recorder
         if only_first and old is not None:
             return
-        _recorder = new
+        active_recorder = new
     if old is not None:
         old.worker.close(REPLACE_SECONDS)
+        new.worker.written_before = old.worker.state().written
 
 
 def _notify_model_message(response: ToolResponse, call_id: str, text: str, style: str) -> None:
     """Record ``text`` as the message for the model, where this process has a recorder."""
-    if _recorder is not None:
+    if active_recorder is not None:
         # a message begins with the response's error; without one, None has the text examined for an error
         is_error = True if response.error is not None else None
-        _recorder.record_model_message(call_id, text, style=style, error=is_error, span_id=response.meta.span_id)
+        active_recorder.record_model_message(call_id, text, style=style, error=is_error, span_id=response.meta.span_id)
 
 
 message.listeners.append(_notify_model_message)

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from opentelemetry.baggage import set_baggage
 from opentelemetry.context.context import Context
 
+from tooltrace.core.keywords import checked_keywords
+
 
 class CallId:
     """The model's id for one call.
@@ -49,26 +51,28 @@ EMPTY = CallContext()
 current: ContextVar[CallContext] = ContextVar("tooltrace_context", default=EMPTY)
 
 
+@checked_keywords(renamed={"agent_name": "agent"}, hint="Pass an attribute of your own as attributes={{{name!r}: …}}")
 @contextmanager
 def context(
     *,
     call_id: str | None = None,
     conversation_id: str | None = None,
-    agent_name: str | None = None,
-    **attributes: Any,
+    agent: str | None = None,
+    attributes: Mapping[str, Any] | None = None,
 ) -> Iterator[None]:
     """Set what the agent knows about the tool calls made inside the block.
 
     A value that is left out is inherited from the enclosing block. ``call_id`` is the model's id of the call; the same
-    id again is the next attempt of the call. ``attributes`` are recorded with every call.
+    id again is the next attempt of the call. ``agent``: name of the agent that makes the calls. ``attributes`` are
+    recorded with every call, beside those of the enclosing blocks. Raises UnknownOption for another name.
     """
     outer = current.get()
     token = current.set(
         CallContext(
             call=outer.call if call_id is None else CallId(str(call_id)),
             conversation_id=outer.conversation_id if conversation_id is None else str(conversation_id),
-            agent=outer.agent if agent_name is None else str(agent_name),
-            attributes={**(outer.attributes or {}), **attributes} or None,
+            agent=outer.agent if agent is None else str(agent),
+            attributes={**(outer.attributes or {}), **(attributes or {})} or None,
         )
     )
     try:

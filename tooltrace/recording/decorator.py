@@ -11,20 +11,23 @@ import inspect
 import sys
 import weakref
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType, MethodType
 from typing import Any, ParamSpec, TypeVar, overload
 
-from tooltrace.core.response import Source
+from tooltrace.core.keywords import checked_keywords
 from tooltrace.errors import ConfigError
 from tooltrace.normalize import Rule
-from tooltrace.otel.sdk_internals import detach
-from tooltrace.recording import generators, injected_parameters, tool_objects
+from tooltrace.otel.sdk_internals import detach, restore
+from tooltrace.recording import config, generators, injected_parameters, tool_objects
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.generators import NullStreamRecorder, StreamRecorder
 from tooltrace.recording.recorder import activate
 from tooltrace.recording.tool_spec import (
     Capture,
     ReadConfidence,
+    ReadSources,
+    ToolSettings,
     ToolSpec,
     checked_inject,
     describe,
@@ -55,12 +58,28 @@ def trace_tool(
     capture: Capture | None = None,
     redact: Redaction | Redact | Iterable[str] | None = None,
     confidence: ReadConfidence | None = None,
-    sources: Iterable[Source] | Callable[[Any], Iterable[Source]] | None = None,
+    sources: ReadSources | None = None,
     retryable: type[BaseException] | Iterable[type[BaseException]] = (),
     rules: Iterable[Rule] | None = None,
     inject: str | Iterable[str] = (),
 ) -> _Decorator: ...
-def trace_tool(tool: Any = None, /, **options: Any) -> Any:
+@checked_keywords()
+def trace_tool(
+    tool: Any = None,
+    /,
+    *,
+    name: str | None = None,
+    version: str | None = None,
+    description: str | None = None,
+    tool_type: str = "function",
+    capture: Capture | None = None,
+    redact: Redaction | Redact | Iterable[str] | None = None,
+    confidence: ReadConfidence | None = None,
+    sources: ReadSources | None = None,
+    retryable: type[BaseException] | Iterable[type[BaseException]] = (),
+    rules: Iterable[Rule] | None = None,
+    inject: str | Iterable[str] = (),
+) -> Any:
     """Record every call of ``tool``. Used bare (``@trace_tool``) or with options (``@trace_tool(name=...)``).
 
     Works on functions, coroutines, generators, async generators, methods, class and static methods, callable
@@ -82,7 +101,19 @@ def trace_tool(tool: Any = None, /, **options: Any) -> Any:
     ``inject``: names of parameters that the application fills in instead of the model; they are not recorded. Run
     contexts of agent frameworks are recognised without it.
     """
-    decorator = _Decorator(options, bare=tool is not None)
+    options = ToolSettings(
+        version=version,
+        description=description,
+        tool_type=tool_type,
+        capture=capture,
+        redact=redact,
+        confidence=confidence,
+        sources=sources,
+        retryable=retryable,
+        rules=rules,
+        inject=inject,
+    )
+    decorator = _Decorator(name, options, bare=tool is not None)
     return decorator if tool is None else decorator(tool)
 
 
@@ -92,7 +123,8 @@ class _Decorator:
     ``bare``: whether ``trace_tool`` was called with the tool, and so refers to it too.
     """
 
-    def __init__(self, options: dict[str, Any], *, bare: bool) -> None:
+    def __init__(self, name: str | None, options: ToolSettings, *, bare: bool) -> None:
+        self._name = name
         self._options = options
         self._bare = bare
 
@@ -103,7 +135,7 @@ class _Decorator:
     @overload
     def __call__(self, tool: staticmethod[P, R], /) -> staticmethod[P, R]: ...
     def __call__(self, tool: Any, /) -> Any:
-        references = sys.getrefcount(tool) - _NEW_REFERENCES - self._bare
+        references = sys.getrefcount(tool) - _NEW_REFERENCES - (_BARE_REFERENCES if self._bare else 0)
         if isinstance(tool, classmethod | staticmethod):
             return type(tool)(self(tool.__func__))
         framework = tool_objects.framework_of(tool, references)
@@ -117,7 +149,7 @@ class _Decorator:
             raise ConfigError(
                 f"trace_tool() needs a function or another callable, got {tool!r}; for a class, decorate its methods"
             )
-        return _wrap(tool, spec_of(tool, **self._options))
+        return _wrap(tool, spec_of(tool, self._name, self._options))
 
 
 class _ReferenceProbe:
@@ -131,19 +163,38 @@ _NEW_REFERENCES = _ReferenceProbe()(lambda: None)
 """References to a function that was just defined, counted inside a decorator."""
 
 
-def spec_of(tool: Callable[..., Any], *, name: str | None = None, **options: Any) -> ToolSpec:
+@checked_keywords()
+def _decorate_bare(tool: Any, /) -> int:
+    return _ReferenceProbe()(tool)
+
+
+_BARE_REFERENCES = _decorate_bare(lambda: None) - _NEW_REFERENCES
+"""Further references where the decorator is used bare, as ``trace_tool`` is."""
+
+
+def spec_of(tool: Callable[..., Any], name: str | None = None, options: ToolSettings | None = None) -> ToolSpec:
     """Return the spec of ``tool``, from its signature, its docstring and the options of ``trace_tool``."""
     code, name = _code_of(tool), name or _name_of(tool)
     parameters = parameters_of(tool)
-    options["inject"] = checked_inject(options.get("inject", ()), parameters, name)
+    options = ToolSettings() if options is None else options
+    inject = checked_inject(options.get("inject", ()), parameters, name)
+    description = options.get("description")
+    settings = options.copy()
+    settings["description"] = describe(code) if description is None else description
+    settings["inject"] = inject
+    spec = named_spec(name, **settings)
     positional, skip, rest = positional_parameters(parameters)
     find = functools.partial(injected_parameters.find, parameters, getattr(inspect.unwrap(code), "__globals__", {}))
     known = find()
-    if known.undecided:
-        options["find_injected"] = find
-    options.setdefault("description", describe(code))
-    options |= {"injected": known.injected, "call_id_parameter": known.call_id}
-    return named_spec(name, parameters=positional, skip=skip, rest=rest, **options)
+    return replace(
+        spec,
+        parameters=positional,
+        skip=skip,
+        rest=rest,
+        injected=spec.injected | known.injected,
+        call_id_parameter=known.call_id,
+        find_injected=find if known.undecided else None,
+    )
 
 
 def _code_of(tool: Any) -> Any:
@@ -187,7 +238,7 @@ def _copy_appearance(wrapper: Any, tool: Any) -> None:
 
 def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        recorder = get_recorder()
+        recorder = config.active_recorder or get_recorder()
         attempt = recorder.begin(spec, spec.arguments(args, kwargs))
         if attempt is None:
             return tool(*args, **kwargs)
@@ -198,7 +249,10 @@ def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
             detach(token)
             recorder.raised(attempt, error)
             raise
-        detach(token)
+        try:  # noqa: SIM105 - as detach, without the cost of a call or of a context manager
+            restore(token)
+        except ValueError:
+            pass
         kind = type(result)
         if (
             kind is CoroutineType or kind is GeneratorType or kind is AsyncGeneratorType
@@ -212,7 +266,7 @@ def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
 
 def _coroutine(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
     async def wrapper(*args: Any, **kwargs: Any) -> Any:
-        recorder = get_recorder()
+        recorder = config.active_recorder or get_recorder()
         attempt = recorder.begin(spec, spec.arguments(args, kwargs))
         if attempt is None:
             return await tool(*args, **kwargs)
@@ -237,7 +291,7 @@ def _stream(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., tuple[Any
     """
 
     def begin(*args: Any, **kwargs: Any) -> tuple[Any, StreamRecorder]:
-        recorder = get_recorder()
+        recorder = config.active_recorder or get_recorder()
         attempt = recorder.begin(spec, spec.arguments(args, kwargs))
         if attempt is None:
             return tool(*args, **kwargs), NullStreamRecorder()

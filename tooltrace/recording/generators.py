@@ -20,7 +20,8 @@ from tooltrace.faults import pass_on_signal, report_fault, suppress_faults
 from tooltrace.otel.sdk_internals import attach, current_context, detach, restore
 from tooltrace.recording.attempt import Attempt, StreamSnapshot, ValueSnapshot
 from tooltrace.recording.recorder import UNKNOWN, Recorder, activate, span_context
-from tooltrace.redact.snapshot import CUT, cut_text, fix_unicode, snapshot
+from tooltrace.redact.snapshot import CUT, snapshot
+from tooltrace.redact.texts import cut_text, fix_unicode
 
 
 class StreamRecorder:
@@ -210,7 +211,7 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
         body = stream.context()
         send, clock, add_part = inner.send, perf_counter_ns, stream.parts.append
         value: Any = None
-        items: list[Any] = []  # popped in the yield: this frame must not refer to an item that the consumer drops
+        item: Any = None
         thrown: BaseException | None = None
         room = stream.room
         count = tool_ns = consumer_ns = 0
@@ -220,7 +221,7 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
                 while True:
                     token = attach(body)
                     try:
-                        items.append(send(value) if thrown is None else inner.throw(thrown))
+                        item = send(value) if thrown is None else inner.throw(thrown)
                     finally:
                         # a frame that refers to its own exception is a cycle, which only the garbage collector frees
                         thrown = value = None
@@ -231,15 +232,16 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
                     if not count:
                         stream.first_ns = tool_ns
                     count += 1
-                    if type(items[0]) is str:  # as in StreamRecorder.add_item, inlined because a call per item is slow
+                    if type(item) is str:  # as in StreamRecorder.add_item, inlined because a call per item is slow
                         if room > 0:
-                            add_part(items[0])
-                        room -= len(items[0])
+                            add_part(item)
+                        room -= len(item)
                         stream.last = None
                     else:
-                        room = stream.add_object(items[0], room)
+                        room = stream.add_object(item, room)
                     try:
-                        value = yield items.pop()
+                        # this frame must not refer to an item that the consumer drops
+                        value = yield (item, item := None)[0]
                     except BaseException as error:
                         thrown = _unmarked(error)
                         stream.closing = type(error) is GeneratorExit

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import logging
 import sys
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tooltrace.errors import ConfigError, near
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["install", "uninstall"]
 
@@ -67,4 +69,6 @@ def _find(name: str) -> EntryPoint:
 
 
 def _points() -> dict[str, EntryPoint]:
-    return {point.name: point for point in sorted(entry_points(group=GROUP))}
+    from tooltrace.core.entry_points import installed
+
+    return installed(GROUP)

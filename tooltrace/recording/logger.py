@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextvars import Token
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from opentelemetry.context.context import Context
 
+from tooltrace.core.keywords import checked_keywords
 from tooltrace.faults import pass_on_signal
 from tooltrace.otel.sdk_internals import detach
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.recorder import UNKNOWN, Recorder, activate
-from tooltrace.recording.tool_spec import ToolSpec, named_spec
+from tooltrace.recording.tool_spec import ToolSettings, ToolSpec, named_spec
 
 MAX_DURATION_MS = 1e12
 """Maximum plausible duration in milliseconds, about thirty years; a longer one is treated as unknown."""
@@ -25,11 +26,12 @@ _UNFINISHED: Any = object()
 class TraceLogger:
     """A logger that records calls made by other code.
 
-    ``options``: options of ``trace_tool`` for every call of this logger (``version``, ``tool_type``, ``capture``,
-    ``redact``, …).
+    ``options``: the options of ``trace_tool`` except the name, for every call of this logger. Raises UnknownOption for
+    another one.
     """
 
-    def __init__(self, **options: Any) -> None:
+    @checked_keywords(hint="The name of a tool is the first argument of call() and record()")
+    def __init__(self, **options: Unpack[ToolSettings]) -> None:
         self._options = options
         self._specs: dict[str, ToolSpec] = {}
 

@@ -16,7 +16,7 @@ from tooltrace.normalize.engine import apply_rules
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.redact.sanitizer import Sanitizer
-from tooltrace.redact.snapshot import fix_unicode
+from tooltrace.redact.texts import fix_unicode
 
 NOT_RUN = frozenset({"paused", "declined", "expired"})
 """Endings of an attempt in which the tool was not executed and therefore cannot have failed."""

@@ -20,14 +20,15 @@ from tooltrace.core.confidence import Score
 from tooltrace.core.records import ToolCall
 from tooltrace.core.response import ToolResponse, is_response
 from tooltrace.normalize import EXCEPTION, NONE, PLAIN, RULES, TOOL_RESPONSE
-from tooltrace.normalize.engine import apply_rules, apply_rules_to_view
+from tooltrace.normalize.engine import apply_rules, apply_rules_to_view, index_of
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.normalize.protocols import value_error_pair
 from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.otel import attributes as names
 from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot, read_claims, validate_confidence
 from tooltrace.redact.sanitizer import Sanitizer
-from tooltrace.redact.snapshot import Snapshot, cut_text, snapshot, utf8_size
+from tooltrace.redact.snapshot import Snapshot, snapshot
+from tooltrace.redact.texts import cut_text, utf8_size
 
 _NEVER_RESPONSES = frozenset({str, int, float, bool, type(None), dict, list, bytes})
 """Types that are never a ToolResponse nor a class that a rule reads.
@@ -49,7 +50,10 @@ def set_result(attempt: Attempt, result: Any) -> None:
     """Copy the tool's ``result`` into ``attempt``."""
     kind = type(result)
     is_plain_value = type(kind) is type and kind in _NEVER_RESPONSES  # a metaclass may define a __hash__
-    if not is_plain_value and is_response(result):
+    if is_plain_value and attempt.rules is RULES:  # most results
+        value = snapshot(result, attempt.settings.field_limit)
+        attempt.result = ValueSnapshot(_cut_result(attempt, value) if kind is str else value)
+    elif not is_plain_value and is_response(result):
         attempt.result = _snapshot_response(result, attempt)
     elif attempt.rules is not RULES and (response := _apply_live_rules(result, attempt)) is not None:
         attempt.result = _snapshot_response(response, attempt)
@@ -133,6 +137,7 @@ def build_record(attempt: Attempt) -> ToolCall:
         **spec.identity,
         **settings.origin,
         "attempt": attempt.number,
+        "linked_by": attempt.linked_by or ("call_id" if attempt.number > 1 else None),
         "trace_id": f"{attempt.trace_id:032x}",
         "span_id": span_id,
         "parent_span_id": None if parent is None else f"{parent.span_id:016x}",
@@ -173,6 +178,8 @@ def _read_response(attempt: Attempt) -> ResponseSnapshot | None:
         return None
     value = result.value if stream is None else stream.text
     if value is None:
+        return None
+    if type(value) is bytes and not result.kinds and not index_of(attempt.rules).may_recognise(value):
         return None
     view = view_of(value, result.kinds)
     response = apply_rules_to_view(view, attempt.rules) or value_error_pair.RULE.read(view)

@@ -20,12 +20,13 @@ from tooltrace.normalize import Rule
 from tooltrace.normalize.exceptions import reader
 from tooltrace.normalize.exceptions.control_flow import ending_of, pauses
 from tooltrace.otel.attributes import AGENT_NAME
-from tooltrace.otel.pipeline import Pipeline, pipeline_for
+from tooltrace.otel.pipeline import pipeline_for
 from tooltrace.otel.sdk_internals import SPAN_KEY, attach, current_context, global_provider
-from tooltrace.recording import call_identity, shutdown
+from tooltrace.recording import call_identity, retries, shutdown
 from tooltrace.recording import context as contexts
-from tooltrace.recording.attempt import Attempt, ValueSnapshot
+from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot
 from tooltrace.recording.context import BAGGAGE_KEY, CallContext, CallId
+from tooltrace.recording.inheritance import parent_pid
 from tooltrace.recording.langchain_run import CONFIG, current_run
 from tooltrace.recording.model_messages import ModelMessage
 from tooltrace.recording.record_builder import build_record, set_result, set_stream_result
@@ -94,28 +95,32 @@ class Recorder:
         """
         try:
             context, otel = contexts.current.get(), current_context()
-            if BAGGAGE_KEY in otel:
-                context = contexts.with_baggage(context, otel)
-            if context.call is not None and call_id is None and context.call.open_attempt is not None:
-                open_attempt = _pop_open_attempt(context.call, spec)
-                if open_attempt is not None:
-                    return self._continue(open_attempt, spec, arguments)
-            framework_call_id = None
-            if SPAN_KEY in otel or spec.injected or spec.find_injected is not None or CONFIG in sys.modules:
-                framework_call_id, otel, context, arguments = _identify(spec, arguments, context, otel)
-            attempt = Attempt(spec, self.settings, context)
+            if otel or context.call is not None or spec.injected or spec.find_injected or CONFIG in sys.modules:
+                if call_id is None and context.call is not None and context.call.open_attempt is not None:
+                    open_attempt = _pop_open_attempt(context.call, spec)
+                    if open_attempt is not None:
+                        return self._continue(open_attempt, spec, arguments)
+                call_id, otel, context, arguments = _identify(spec, arguments, context, otel, call_id)
+            settings = self.settings
+            attempt = Attempt.begin(spec, settings, context)
             attempt.finish = build_record
             if span_id:
                 attempt.span_id = span_id
-            self._start_span(attempt, otel)
-            if call_id is None and context.call is not None and otel.get(_CALL_KEY) is not context.call:
-                call_id = context.call.value
-            call_id = framework_call_id if call_id is None else call_id
-            if call_id is not None:
-                attempt.call_id = call_id = str(call_id)
-                self._number(attempt, spec, call_id, number)
+            attributes = spec.start_attributes if context.agent is None else _with_agent(spec, context.agent)
+            try:
+                provider = settings.tracer_provider or global_provider()
+                if provider is not self._provider:  # an application may set one after the first call
+                    self._pipeline = pipeline_for(provider)
+                    self._provider = provider
+                self._pipeline.start(attempt, attributes, otel)
+            except BaseException as error:  # raised by a sampler or a processor of the application
+                pass_on_signal(error)
+                report_fault("export", lost=0)
+                pipeline_for(None).start(attempt, attributes, otel)
             if arguments is not None and attempt.captures_content:
-                attempt.arguments = snapshot(arguments, self.settings.field_limit)
+                attempt.arguments = snapshot(arguments, settings.field_limit)
+            if call_id is not None or retries.is_possible():
+                self._identify_call(attempt, call_id, number)
             attempt.started = perf_counter_ns()
         except BaseException as error:
             pass_on_signal(error)
@@ -133,6 +138,15 @@ class Recorder:
             attempt.arguments = snapshot(spec.split_injected(arguments)[0], self.settings.field_limit)
         attempt.started = perf_counter_ns()
         return attempt
+
+    def _identify_call(self, attempt: Attempt, call_id: str | None, number: int | None) -> None:
+        """Make ``attempt`` an attempt of the call ``call_id``; without an id, of the call that it retries, if any."""
+        if call_id is None:
+            if (link := retries.find_link(attempt)) is None:
+                return
+            call_id, number, attempt.linked_by = link.failed.call_id, link.failed.number + 1, link.library
+        attempt.call_id = call_id = str(call_id)
+        self._number(attempt, attempt.spec, call_id, number)
 
     def _number(self, attempt: Attempt, spec: ToolSpec, call_id: str, number: int | None) -> None:
         """Set the number of ``attempt``, and remember it as the last attempt of its call.
@@ -165,12 +179,14 @@ class Recorder:
         """
         elapsed = perf_counter_ns() - attempt.started
         try:
-            attempt.duration_ns = _duration(elapsed, duration_ns)
+            attempt.duration_ns = elapsed if duration_ns is None else _measured(duration_ns)
             set_result(attempt, result)
             found = attempt.result
             if type(found) is ValueSnapshot and found.kinds and pauses(found.kinds):
                 attempt.ending, attempt.result = "paused", None
                 self._repeat_number(attempt)
+            elif type(found) is ResponseSnapshot and found.status == "error" and retries.is_wanted():
+                retries.remember(attempt, None)
             self._end(attempt)
         except BaseException as error:
             self._failed(attempt, error)
@@ -183,7 +199,7 @@ class Recorder:
         """
         elapsed = perf_counter_ns() - attempt.started
         try:
-            attempt.duration_ns = _duration(elapsed, duration_ns)
+            attempt.duration_ns = elapsed if duration_ns is None else _measured(duration_ns)
             attempt.ending = ending_of(type(error))
             if attempt.ending == "returned":  # the exception carries the result
                 set_result(attempt, error.args[0] if error.args else None)
@@ -191,6 +207,8 @@ class Recorder:
                 self._repeat_number(attempt)
             else:
                 attempt.error = reader.summarize(error, attempt.spec.retryable)
+                if retries.is_wanted():
+                    retries.remember(attempt, error)
             self._end(attempt)
         except BaseException as met:
             self._failed(attempt, met)
@@ -260,23 +278,6 @@ class Recorder:
                 span_id = f"{last.span_id:016x}"
             self.put(ModelMessage(self.settings, spec, call_id, span_id, text, style, error, datetime.now(UTC)))
 
-    def _start_span(self, attempt: Attempt, otel: Context) -> None:
-        attributes = _start_attributes(attempt.spec, attempt.call_context)
-        try:
-            self.pipeline().start(attempt, attributes, otel)
-        except BaseException as error:  # raised by a sampler or a processor of the application
-            pass_on_signal(error)
-            report_fault("export", lost=0)
-            pipeline_for(None).start(attempt, attributes, otel)
-
-    def pipeline(self) -> Pipeline:
-        """Return the pipeline of the current provider, which an application may set after the first call."""
-        provider = self.settings.tracer_provider or global_provider()
-        if provider is not self._provider:
-            self._pipeline = pipeline_for(provider)
-            self._provider = provider
-        return self._pipeline
-
     def _separate_from_parent(self, attempt: Attempt) -> None:
         """Make ``attempt``, which a parent process began and ends too, a second attempt of this forked child."""
         attempt.generation = forking.generation
@@ -298,12 +299,12 @@ class Recorder:
         except BaseException as error:  # raised by a processor of the application
             pass_on_signal(error)
             report_fault("export", lost=0)
-        if not self._writes_at_once():
-            self.worker.put(attempt, urgent=urgent)
+        if not (self._may_be_child or self._writes_immediately) or not self._writes_at_once():
+            self.worker.put(attempt, urgent)
             return
         written = self.worker.write_now(attempt)
         if not written or urgent or structlog.is_wanted() or otel_metric.is_wanted() or evaluation.is_wanted():
-            self.worker.put(attempt, urgent=urgent)
+            self.worker.put(attempt, urgent)
         if faults.pending:  # write the counts of earlier losses too, before this process may be killed
             self.worker.wait_for_queue(FLUSH_SECONDS)
 
@@ -313,7 +314,7 @@ class Recorder:
         Evaluated for each record, because a forked child cannot be distinguished from its parent until multiprocessing
         has prepared it, and a spawned child cannot be recognised while it imports the main module.
         """
-        if self._may_be_child and _is_child():
+        if self._may_be_child and parent_pid() is not None:
             self._may_be_child, self._writes_immediately = False, True
         if self._writes_immediately and not self._closes:
             self._closes = True
@@ -338,29 +339,22 @@ class Recorder:
 
 def activate(attempt: Attempt) -> Token[Context]:
     """Make the attempt's span current; pass the returned token to ``detach`` to undo it."""
-    return attach(span_context(attempt))
+    if current_context() or attempt.call_context.call is not None:
+        return attach(span_context(attempt))
+    return attach(Context({SPAN_KEY: attempt}))
 
 
 def span_context(attempt: Attempt) -> Context:
     """Return the context in which the attempt's span is current and the model's call is marked as in progress."""
-    otel = Context(current_context())
-    dict.__setitem__(otel, SPAN_KEY, attempt)
-    if attempt.call_context.call is not None:
-        dict.__setitem__(otel, _CALL_KEY, attempt.call_context.call)
-    return otel
+    call = attempt.call_context.call
+    if call is None:
+        return Context({**current_context(), SPAN_KEY: attempt})
+    return Context({**current_context(), SPAN_KEY: attempt, _CALL_KEY: call})
 
 
-def _is_child() -> bool:
-    """Whether this process is a child of multiprocessing or concurrent.futures. Imports neither module."""
-    process = sys.modules.get("multiprocessing.process")
-    return process is not None and process.parent_process() is not None
-
-
-def _duration(measured: int, passed: int | None) -> int | None:
-    """Return ``measured`` nanoseconds, or ``passed`` where the caller passed it; None where ``passed`` is UNKNOWN."""
-    if passed is None:
-        return measured
-    return None if passed == UNKNOWN else passed
+def _measured(duration_ns: int) -> int | None:
+    """Return the duration that the caller measured; None where it is UNKNOWN."""
+    return None if duration_ns == UNKNOWN else duration_ns
 
 
 def _pop_open_attempt(call: CallId, spec: ToolSpec) -> Attempt | None:
@@ -373,31 +367,36 @@ def _pop_open_attempt(call: CallId, spec: ToolSpec) -> Attempt | None:
 
 
 def _identify(
-    spec: ToolSpec, arguments: dict[str, Any] | None, context: CallContext, otel: Context
+    spec: ToolSpec, arguments: dict[str, Any] | None, context: CallContext, otel: Context, call_id: str | None
 ) -> tuple[str | None, Context, CallContext, dict[str, Any] | None]:
-    """Return a framework's call id, the context of the span, the completed ``context``, and the model's arguments.
+    """Return the call id, the context of the span, the completed ``context``, and the arguments that the model supplied.
 
-    Injected arguments come first, then LangChain's current run, then the enclosing span: ours, or one of another library.
+    Baggage and injected arguments come first, then LangChain's current run, then the enclosing span: ours, or one of
+    another library. ``call_id``: as the caller knows it; it comes before that of ``context`` and that of a framework.
     """
-    call_id = None
+    if BAGGAGE_KEY in otel:
+        context = contexts.with_baggage(context, otel)
+    framework_call_id = None
     if arguments is not None and (spec.injected or spec.find_injected is not None):
         arguments, injected, marked = spec.split_injected(arguments)
         identity = call_identity.from_arguments(injected, marked)
-        call_id, context = identity.call_id, call_identity.complete(context, identity)
+        framework_call_id, context = identity.call_id, call_identity.complete(context, identity)
     if CONFIG in sys.modules:
         otel, identity = current_run(otel, spec.name)
-        call_id, context = call_id or identity.call_id, call_identity.complete(context, identity)
+        framework_call_id = framework_call_id or identity.call_id
+        context = call_identity.complete(context, identity)
     enclosing = otel.get(SPAN_KEY)
     if type(enclosing) is Attempt:  # isinstance is slow for a class with abstract bases
         context = call_identity.complete(context, enclosing.call_context)
     elif enclosing is not None:
         identity = call_identity.from_span(enclosing, spec.name)
-        call_id, context = call_id or identity.call_id, call_identity.complete(context, identity)
-    return call_id, otel, context, arguments
+        framework_call_id = framework_call_id or identity.call_id
+        context = call_identity.complete(context, identity)
+    if call_id is None and context.call is not None and otel.get(_CALL_KEY) is not context.call:
+        call_id = context.call.value
+    return framework_call_id if call_id is None else call_id, otel, context, arguments
 
 
-def _start_attributes(spec: ToolSpec, context: CallContext) -> dict[str, Any]:
+def _with_agent(spec: ToolSpec, agent: str) -> dict[str, Any]:
     """Return the attributes of a span at its start, which samplers receive."""
-    if context.agent is None:
-        return spec.start_attributes
-    return {**spec.start_attributes, AGENT_NAME: context.agent}
+    return {**spec.start_attributes, AGENT_NAME: agent}

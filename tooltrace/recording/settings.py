@@ -8,16 +8,22 @@ import socket
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from opentelemetry.trace import TracerProvider
 
 from tooltrace.errors import ConfigError
 from tooltrace.normalize import RULES, Rule
+from tooltrace.recording.inheritance import inherited
 from tooltrace.recording.tool_spec import Capture
 from tooltrace.redact.redaction import Redaction
 from tooltrace.store.url import Address, address_of
 from tooltrace.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tooltrace.exporters.protocol import Destination
 
 Durability = Literal["batch", "call", "fsync"]
 """Time at which a call is written to the journal.
@@ -40,15 +46,26 @@ Fold = Literal["on_query", "background"]
 """
 
 DEFAULT_STORE = "tooltrace.duckdb"
-FIELD_LIMIT = 64 * 1024
+FIELD_LIMIT: Final = 64 * 1024
+QUEUE_SIZE: Final = 10_000
+QUEUE_BYTES: Final = 64 * 1024 * 1024
+BLOCK_SECONDS: Final = 1.0
+
+Export: TypeAlias = "str | Destination | Iterable[str | Destination] | None"
+"""Destinations of records beyond the store: names, such as ``"otlp"``, or objects with ``send`` and ``close``."""
 
 
 def default_store() -> Path:
     """Return the path where this process records: ``$TOOLTRACE_STORE``, else ``./tooltrace.duckdb``.
 
+    In a child of multiprocessing or concurrent.futures it is the store of the parent process, where that has one.
+
     An address in ``$TOOLTRACE_STORE`` is only queried: records reach it by OTLP, and wait in the journal beside the
     default store until then.
     """
+    parent = inherited()
+    if parent is not None and parent.store is not None:
+        return Path(parent.store)
     named = os.environ.get("TOOLTRACE_STORE") or DEFAULT_STORE
     return Path(DEFAULT_STORE if default_address() else named).absolute()
 
@@ -82,19 +99,19 @@ class Settings:
     """None: the application's global provider, even one that is set later."""
     field_limit: int = FIELD_LIMIT
     """Maximum size of one field: bytes of JSON, or characters of text."""
-    queue_size: int = 10_000
+    queue_size: int = QUEUE_SIZE
     """Maximum number of calls that wait to be written."""
-    queue_bytes: int = 64 * 1024 * 1024
+    queue_bytes: int = QUEUE_BYTES
     """Maximum memory in bytes, about, of the calls that wait to be written."""
     overflow: Overflow = "block"
-    block_seconds: float = 1.0
+    block_seconds: float = BLOCK_SECONDS
     """Seconds for which a full queue may block one caller before calls are dropped."""
     fold: Fold = "on_query"
     wait: float | None = None
     """Seconds that queries wait for a lock on the store. None: ``$TOOLTRACE_WAIT``, else 10."""
     rules: tuple[Rule, ...] = RULES
     """The rules that read the tools' results, in order."""
-    export: Any = "auto"
+    export: Export = "auto"
     """Destinations of records beyond the store.
 
     ``auto`` is OTLP for each signal that has an endpoint in the environment and no provider of the application;

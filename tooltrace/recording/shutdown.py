@@ -12,11 +12,11 @@ import sys
 from collections.abc import Callable
 from weakref import WeakMethod
 
-_closers: dict[int, list[WeakMethod[Callable[[], None]]]] = {}
+_closers: dict[int, list[WeakMethod[Callable[[], object]]]] = {}
 """Functions to call, by process id, because a forked child must not call those of its parent."""
 
 
-def on_exit(close: Callable[[], None]) -> None:
+def on_exit(close: Callable[[], object]) -> None:
     """Call the bound method ``close`` when this process ends, if its object is still alive."""
     closers = _closers.get(os.getpid())
     if closers is None:

@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 from tooltrace.core.response import Source
 from tooltrace.errors import ConfigError, near
@@ -14,7 +14,7 @@ from tooltrace.normalize import Rule, checked_rules
 from tooltrace.otel import attributes as names
 from tooltrace.otel.tool_span import start_attributes
 from tooltrace.recording.injected_parameters import InjectedParameters
-from tooltrace.redact.redaction import Redaction, as_redaction
+from tooltrace.redact.redaction import Redact, Redaction, as_redaction
 
 Capture = Literal["full", "metadata"]
 """``metadata`` records neither arguments nor results."""
@@ -79,6 +79,8 @@ class ToolSpec:
             return kwargs
         if self.skip:
             args = args[self.skip :]
+        if len(args) == 1 and self.parameters:
+            return {self.parameters[0]: args[0], **kwargs}
         named = dict(zip(self.parameters, args))  # noqa: B905 - strict=False costs a tenth of a microsecond
         if len(args) > len(self.parameters):
             named[self.rest] = args[len(self.parameters) :]
@@ -99,48 +101,43 @@ class ToolSpec:
         return supplied, injected, call_id
 
 
-OPTION_NAMES = (
-    "version",
-    "description",
-    "tool_type",
-    "capture",
-    "redact",
-    "confidence",
-    "sources",
-    "retryable",
-    "rules",
-    "inject",
-)
-"""Options that a user may set for a tool, besides its name."""
+class ToolSettings(TypedDict, total=False):
+    """The options of ``trace_tool`` except the name, as keyword arguments."""
 
-_TEXTS = ("version", "description", "tool_type")
-_SIGNATURE = ("parameters", "skip", "rest", "injected", "call_id_parameter", "find_injected")
+    version: str | None
+    description: str | None
+    tool_type: str
+    capture: Capture | None
+    redact: Redaction | Redact | Iterable[str] | None
+    confidence: ReadConfidence | None
+    sources: ReadSources | None
+    retryable: type[BaseException] | Iterable[type[BaseException]]
+    rules: Iterable[Rule] | None
+    inject: str | Iterable[str]
 
 
-def named_spec(name: str, *, redact: Any = None, retryable: Any = (), inject: Any = (), **options: Any) -> ToolSpec:
-    """Return the spec of the tool ``name`` with a user's options.
-
-    Raises ConfigError for an unknown option or an invalid value.
-    """
-    unknown = sorted(set(options) - set(OPTION_NAMES) - set(_SIGNATURE))
-    if unknown:
-        raise ConfigError(
-            f"no option {', '.join(unknown)} for the tool {name!r}: the options are name, {', '.join(OPTION_NAMES)}"
-        )
-    if options.get("capture") not in (None, "full", "metadata"):
-        raise ConfigError(f"capture must be 'full' or 'metadata', got {options['capture']!r} for the tool {name!r}")
+def named_spec(name: str, **options: Unpack[ToolSettings]) -> ToolSpec:
+    """Return the spec of the tool ``name`` with a user's options. Raises ConfigError for an invalid value."""
+    capture, redact, rules = options.get("capture"), options.get("redact"), options.get("rules")
+    if capture not in (None, *get_args(Capture)):
+        raise ConfigError(f"capture must be 'full' or 'metadata', got {capture!r} for the tool {name!r}")
+    retryable = options.get("retryable", ())
     classes = (retryable,) if isinstance(retryable, type) else retryable
     if isinstance(classes, str) or not all(isinstance(k, type) and issubclass(k, BaseException) for k in classes):
         raise ConfigError(f"retryable must be exception classes, got {retryable!r} for the tool {name!r}")
-    if options.get("rules") is not None:
-        options["rules"] = checked_rules(options["rules"], f"for the tool {name!r}")
-    options |= {key: str(options[key]) for key in _TEXTS if options.get(key) is not None}
-    options["injected"] = options.get("injected", frozenset()) | _names_of(inject, name)
+    version, description = options.get("version"), options.get("description")
     return ToolSpec(
         name=str(name),
+        version=None if version is None else str(version),
+        description=None if description is None else str(description),
+        tool_type=str(options.get("tool_type", "function")),
+        capture=capture,
         redact=None if redact is None else as_redaction(redact),
+        confidence=options.get("confidence"),
+        sources=options.get("sources"),
         retryable=tuple(classes),
-        **options,
+        rules=None if rules is None else checked_rules(rules, f"for the tool {name!r}"),
+        injected=_names_of(options.get("inject", ()), name),
     )
 
 

@@ -11,20 +11,20 @@ from __future__ import annotations
 
 import _thread
 import queue
-import sys
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tooltrace.core import forking
-from tooltrace.core.records import Outcome, Record
-from tooltrace.faults import faults, pass_on_signal, report_fault, suppress_faults
+from tooltrace.core.records import Record
+from tooltrace.faults import faults, pass_on_signal, suppress_faults
 from tooltrace.recording import shutdown
 from tooltrace.recording.attempt import Attempt, estimate_size
 from tooltrace.recording.settings import Settings
-from tooltrace.recording.sinks import evaluation, otel_events, otel_metric, structlog
+from tooltrace.recording.sinks import notify
+from tooltrace.recording.worker_state import FlushAction, FlushResult, ThreadState, WorkerState, flush_reasons
 from tooltrace.recording.writer import Writer
 
 if TYPE_CHECKING:
@@ -91,20 +91,25 @@ class Worker:
         Used instead of a lock: popping the element is atomic and never blocks, so that a signal handler cannot
         deadlock with the thread that it interrupts.
         """
+        self.written_before = 0
+        """Number of records that earlier recorders of this process have written."""
         self._dequeued = 0
         """Number of items removed from the queue so far."""
-        self._in_hand = 0
-        """1 while an item that has left the queue is being processed, else 0."""
-        self._lost = 0
-        """Number of records lost so far; only the holder of the permit increases it."""
-        self._lost_reported = 0
+        self._in_hand: float | None = None
+        """The monotonic time since which an item that has left the queue is being processed; None where none is."""
+        self._lost: Counter[str] = Counter()
+        """Records lost so far by reason; replaced, never changed, by the holder of the permit."""
+        self._lost_reported: Counter[str] = Counter()
         """Value of ``_lost`` at the end of the last flush."""
+        self.last_flush: FlushResult | None = None
+        """Result of the last ``flush`` or ``close``."""
         self._idle = True
         self._stalled = False
         self._closed = False
         self._stop_at: float | None = None
         """While the worker closes: the monotonic time after which no further item is processed."""
         self._started = False
+        self._ended = False
         self._ident: int | None = None
         self._cursors_ready = self._delivering = self._deliveries is None
         self._prepare_lock = threading.RLock()
@@ -118,13 +123,16 @@ class Worker:
 
     # in the callers' threads
 
-    def put(self, item: Item, *, urgent: bool = False) -> None:
+    def put(self, item: Item, urgent: bool = False) -> None:
         """Queue ``item``. A full queue blocks the caller, or drops the item and counts it as lost.
 
         ``urgent``: whether the thread writes at once instead of gathering further items.
         """
         size = estimate_size(item)
-        if self._is_full(size) and not self._has_room(size):
+        waiting, settings = len(self._queue), self._settings
+        if (
+            waiting >= settings.queue_size or (waiting and self._bytes + size > settings.queue_bytes)
+        ) and not self._has_room(size):
             faults.count("queue_full")
             faults.warn_once(
                 "queue_full",
@@ -163,11 +171,17 @@ class Worker:
         Returns False where ``timeout`` seconds did not suffice, where records wait because the disk refuses writes,
         and where records were lost since the last flush.
         """
-        written = self.wait_for_queue(timeout)
-        lost = self._lost
-        complete = lost == self._lost_reported and not self._writer.waiting
-        self._lost_reported = lost
-        return written and complete
+        return self._report_flush("flush", timeout, written=self.wait_for_queue(timeout))
+
+    def _report_flush(self, action: FlushAction, timeout: float | None, *, written: bool) -> bool:
+        """Set ``last_flush``, and return whether it was complete. ``written``: whether the queue was written in time."""
+        reasons: tuple[str, ...] = ("it was called in the recorder's own thread, by a redaction or a sink",)
+        if self._ident != threading.get_ident():
+            lost, reported = self._lost, self._lost_reported
+            self._lost_reported = lost
+            reasons = flush_reasons(self.state(), lost - reported, timeout, written=written)
+        self.last_flush = FlushResult(action, time.time(), reasons)
+        return not reasons
 
     def wait_until_written(self, patience: float) -> bool:
         """Wait until all items that were queued before are written, for as long as the queue makes progress.
@@ -186,29 +200,51 @@ class Worker:
             return False
         if self._closed or not self._started:
             self._drain_if_free(even_empty=True)
-            return not self._queue
-        ticket = Ticket(self._dequeued + len(self._queue), queue.SimpleQueue())
+            return self.unwritten == self._writer.waiting
+        # the length first: an item that leaves the queue in between makes the position too high, never too low
+        ticket = Ticket(len(self._queue) + self._dequeued, queue.SimpleQueue())
         self._tickets.append(ticket)
         self._wake(_WRITE_NOW)
         while True:
             dequeued = self._dequeued
             try:
-                ticket.reply.get(timeout=timeout)
+                return ticket.reply.get(timeout=timeout)
             except queue.Empty:
                 if not patient or self._dequeued == dequeued:
                     return False
-            else:
-                return True
 
     @property
     def unwritten(self) -> int:
         """Number of records that are queued, in processing, or waiting for the disk."""
-        return len(self._queue) + self._in_hand + self._writer.waiting
+        return len(self._queue) + (self._in_hand is not None) + self._writer.pending
 
-    def close(self, timeout: float | None = EXIT_SECONDS) -> None:
+    def state(self) -> WorkerState:
+        """Return the figures of this moment. Takes no lock."""
+        since = self._in_hand
+        return WorkerState(
+            unwritten=self.unwritten,
+            unwritten_bytes=max(0, self._bytes) + self._writer.pending_bytes,
+            refused=self._writer.waiting,
+            uncounted=self._writer.uncounted,
+            refusal=self._writer.refusal,
+            written=self.written_before + self._writer.written,
+            journal_bytes=self._writer.journal_bytes,
+            thread=self._thread_state(),
+            busy_seconds=0.0 if since is None else time.monotonic() - since,
+        )
+
+    def _thread_state(self) -> ThreadState:
+        if self._closed or not self._started:
+            return "closed" if self._closed else "not started"
+        if self._ended:
+            return "ended"
+        return "waiting" if self._idle and self._in_hand is None else "writing"
+
+    def close(self, timeout: float | None = EXIT_SECONDS) -> bool:
         """Write the queued items within ``timeout`` seconds, count the rest as lost, and close the journal.
 
-        A later item is written at once, by the thread that queues it.
+        A later item is written at once, by the thread that queues it. Returns False where records were lost since the
+        last flush.
         """
         share = 0.0 if timeout is None else timeout * _STOP_SHARE
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -221,15 +257,20 @@ class Worker:
             try:
                 self._drain()
                 self._abandon()
-                self._writer.close()
+                self._add_losses(self._writer.close())
             finally:
                 self._permit.append(None)
         else:  # a sink or a redaction of the user does not return
             self._abandon()
-            self._writer.abandon()
+            self._add_losses(self._writer.abandon())
         self._stop_at = None
+        while self._tickets:  # of other threads: nothing will be written any more
+            with suppress(IndexError):
+                self._tickets.popleft().reply.put(False)
+        complete = self._report_flush("shutdown", timeout, written=True)
         if self._deliveries is not None:
             self._deliveries.close(None if deadline is None else max(0.0, deadline - time.monotonic()))
+        return complete
 
     def _is_late(self) -> bool:
         return self._stop_at is not None and time.monotonic() >= self._stop_at
@@ -243,7 +284,7 @@ class Worker:
 
     def _abandon(self) -> None:
         """Count as lost the items still queued, and the item of a thread that does not return."""
-        lost = self._in_hand
+        lost = int(self._in_hand is not None)
         while self._queue:
             with suppress(IndexError):
                 self._queue.popleft()
@@ -346,12 +387,15 @@ class Worker:
             threading.current_thread().name = "tooltrace"
         tokens = self._tokens
         assert tokens is not None
-        while not self._closed:
-            try:
-                self._wait_and_drain(tokens)
-            except BaseException:
-                _report("write", lost=0)
-        self._drain_if_free()
+        try:
+            while not self._closed:
+                try:
+                    self._wait_and_drain(tokens)
+                except BaseException:
+                    notify.report("write", lost=0)
+            self._drain_if_free()
+        finally:
+            self._ended = True
 
     def _wait_and_drain(self, tokens: queue.SimpleQueue[bool]) -> None:
         token = _WAKE
@@ -402,8 +446,12 @@ class Worker:
         while self._queue and not self._is_late():
             self._dispatch_batch()
             self._reply()
-        self._lost += self._writer.flush_losses()
+        self._add_losses(self._writer.flush_losses())
         self._reply()
+
+    def _add_losses(self, new: dict[str, int]) -> None:
+        if new:
+            self._lost = self._lost + Counter(new)
 
     def _deliver(self) -> None:
         self._cursors_ready = self._delivering = True
@@ -412,12 +460,12 @@ class Worker:
             self._deliveries.start()
 
     def _dispatch_batch(self) -> None:
-        logger, events = _logger(), _events()
+        logger, events = notify.current_logger(), notify.wants_events()
         pipelines = set()
         for _ in range(min(len(self._queue), BATCH)):
-            if self._is_late() or self._writer.added_bytes > BATCH_BYTES:
+            if not self._queue or self._is_late() or self._writer.added_bytes > BATCH_BYTES:
                 break
-            self._in_hand = 1
+            self._in_hand = time.monotonic()
             self._dequeued += 1
             try:
                 item = self._queue.popleft()
@@ -427,14 +475,14 @@ class Worker:
                 elif not item.written:
                     self._writer.add(item.record())
             except BaseException as error:
-                self._in_hand = 0
-                _report("record")
+                self._in_hand = None
+                notify.report("record")
                 pass_on_signal(error)
             else:
-                _notify_sinks(item, logger, events=events)
+                notify.notify(item, logger, events=events)
                 if isinstance(item, Attempt):
                     pipelines.add(item.pipeline)
-            self._in_hand = 0
+            self._in_hand = None
         self._writer.write()
         for pipeline in pipelines:
             pipeline.wake_exporters()
@@ -446,53 +494,10 @@ class Worker:
             self._blocked.popleft().put(True)
         if not self._is_due():
             return
-        self._lost += self._writer.flush_losses()
-        while self._is_due():
-            self._tickets.popleft().reply.put(True)
+        self._add_losses(self._writer.flush_losses())
+        with suppress(IndexError):  # ``close`` answers them too where it did not get the permit
+            while self._is_due():
+                self._tickets.popleft().reply.put(True)
 
     def _is_due(self) -> bool:
         return bool(self._tickets) and (not self._queue or self._tickets[0].position <= self._dequeued)
-
-
-def _report(where: str, *, lost: int = 1) -> None:
-    """Count a fault; call it inside an except block. With ``raise_faults``, call ``threading.excepthook`` instead."""
-    try:
-        report_fault(where, lost=lost)
-    except BaseException:
-        threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), None)))
-
-
-def _logger() -> Any:
-    """Return the application's logger; None where there is none, or the interpreter is finalizing."""
-    if not structlog.is_wanted() or sys.is_finalizing():
-        return None
-    try:
-        return structlog.logger()
-    except BaseException:
-        _report("log", lost=0)
-        return None
-
-
-def _events() -> bool:
-    """Whether to send events of labels and exceptions."""
-    try:
-        return evaluation.is_wanted() and not sys.is_finalizing()
-    except BaseException:
-        _report("log", lost=0)
-        return False
-
-
-def _notify_sinks(item: Item, logger: Any, *, events: bool) -> None:
-    try:
-        if isinstance(item, Attempt):
-            call = item.record()
-            otel_metric.emit(call, item)
-            if events:
-                evaluation.remember_call(call)
-                otel_events.emit_exception(call, item, item.trace_flags)
-            if logger is not None:
-                structlog.emit(call, item.surroundings, logger)
-        elif events and isinstance(item, Outcome):
-            evaluation.emit(item)
-    except BaseException:
-        _report("log", lost=0)

@@ -34,8 +34,16 @@ class Writer:
         self._added_bytes = 0
         self._waiting: deque[tuple[bytes, int]] = deque()
         self._waiting_bytes = 0
+        self.waiting = 0
+        """Number of records that wait because the disk refused them."""
         self._losses: Counter[str] = Counter()
         """Counts of losses that no journal has yet, by reason."""
+        self.uncounted = 0
+        """Number of lost records that no journal counts, because the disk refuses writes."""
+        self._written_losses = 0
+        """Number of lines that are counts of losses."""
+        self.refusal: str | None = None
+        """Why the disk refused the last write; None where it accepted it."""
         forking.register(self)
 
     @property
@@ -44,9 +52,24 @@ class Writer:
         return self._added_bytes
 
     @property
-    def waiting(self) -> int:
-        """Number of records that wait because the disk refused them."""
-        return sum(count for _, count in self._waiting)
+    def pending(self) -> int:
+        """Number of encoded records that are not in the journal."""
+        return len(self._lines) + self.waiting
+
+    @property
+    def pending_bytes(self) -> int:
+        """Bytes of the encoded records that are not in the journal."""
+        return self._added_bytes + self._waiting_bytes
+
+    @property
+    def written(self) -> int:
+        """Number of records in the journal, without those that were lost with a removed or truncated file."""
+        return 0 if self._journal is None else max(0, self._journal.written - self._written_losses)
+
+    @property
+    def journal_bytes(self) -> int:
+        """Bytes of the journal file that is being written."""
+        return 0 if self._journal is None else self._journal.size
 
     def add(self, record: Record) -> None:
         """Encode ``record`` for the next ``write``."""
@@ -63,7 +86,7 @@ class Writer:
         if self._journal is not None:
             if self._first.needs_duckdb:
                 raise BlockingIOError(errno.EAGAIN, "there is a database that tooltrace has not used yet")
-            self._write_lines(encode(record))
+            self._write_to_journal(encode(record))
 
     def write(self) -> None:
         """Write the added records; those that the disk refuses wait for the next write."""
@@ -72,87 +95,117 @@ class Writer:
             self._retain(b"".join(lines), len(lines))
         self._write_waiting()
 
-    def flush_losses(self) -> int:
-        """Write the waiting records and the counts of losses. Returns the number of new losses."""
+    def flush_losses(self) -> dict[str, int]:
+        """Write the waiting records and the counts of losses. Returns the new losses by reason."""
         self.write()
         if self._journal is not None:
             self._journal.check()
         new = faults.drain()
         self._losses.update(new)
+        self._losses.update(faults.reclaim())
         if self._losses and not self._waiting and self._write_losses(self._losses):
             self._losses.clear()
-        return sum(new.values())
+        self.uncounted = self._losses.total()
+        return new
 
-    def close(self) -> None:
-        """Try a last time to write, and close the journal. Records that still wait are counted as lost and logged."""
-        self.flush_losses()
-        lost = self.waiting
-        if lost:
-            faults.count("write_failed", lost)
-            message = f"tooltrace lost {lost} records: the journal could not be written"
-            faults.warn_once("write_failed", message, counted=False)
+    def close(self) -> dict[str, int]:
+        """Try a last time to write, and close the journal. Returns the new losses by reason.
+
+        Records that still wait are counted as lost. Logs the losses that the table ``losses`` will not have, and those
+        of a disk that refuses writes.
+        """
+        new = Counter(self.flush_losses())
+        if self.waiting:
+            faults.count("write_failed", self.waiting)
         self._discard_waiting()
-        if self._losses or lost:
-            self._losses.update(faults.drain())
-            if not self._write_losses(self._losses):  # another recorder of this process may write the counts later
-                for reason, count in self._losses.items():
-                    faults.count(reason, count)
-            self._losses.clear()
+        new.update(self._settle_losses())
         if self._journal is not None:
             self._journal.close()
+        return dict(new)
 
-    def abandon(self) -> None:
+    def abandon(self) -> dict[str, int]:
         """Write the encoded records and the counts of losses while another thread may be stuck in a write.
 
-        A line may be written twice as a result; a fold keeps one of them.
+        A line may be written twice as a result; a fold keeps one of them. Returns the new losses by reason.
         """
         lines, self._lines = self._lines, []
-        losses = faults.drain()
         try:
             if self._journal is not None and lines:
-                self._write_lines(b"".join(lines))
+                self._write_to_journal(b"".join(lines))
         except OSError:
-            losses["write_failed"] = losses.get("write_failed", 0) + len(lines)
-        self._write_losses(Counter(losses) + self._losses)
+            faults.count("write_failed", len(lines))
+        return self._settle_losses()
+
+    def _settle_losses(self) -> dict[str, int]:
+        """Write the counts of losses for the last time, and log them where that fails. Returns the new ones."""
+        new = faults.drain()
+        losses = self._losses + Counter(new) + Counter(faults.reclaim())
+        self._losses = Counter()
+        stored = self._write_losses(losses)
+        self.uncounted = 0 if stored else losses.total()
+        if not stored:  # another recorder of this process may write the counts later
+            faults.restore(losses)
+        if losses and (not stored or losses["write_failed"]):
+            reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(losses.items()))
+            where = "the table `losses` has the counts" if stored else "no table has the counts"
+            why = f" ({self.refusal})" if self.refusal else ""
+            message = (
+                f"tooltrace lost {losses.total()} records ({reasons}): the journal could not be written{why}; {where}"
+            )
+            faults.warn_once(message, message, counted=False)
+        return new
 
     def reset_after_fork(self) -> None:
         """Discard all waiting records and losses in a forked child, because the parent writes them."""
         self._discard_waiting()
         self._losses.clear()
+        self._written_losses = self.uncounted = 0
+        self.refusal = None
 
     def _discard_waiting(self) -> None:
         self._lines = []
         self._added_bytes = 0
         self._waiting.clear()
-        self._waiting_bytes = 0
+        self._waiting_bytes = self.waiting = 0
 
     def _retain(self, data: bytes, count: int) -> None:
         self._waiting.append((data, count))
         self._waiting_bytes += len(data)
+        self.waiting += count
         while self._waiting_bytes > MAX_WAITING_BYTES and len(self._waiting) > 1:
             oldest, lost = self._waiting.popleft()
             self._waiting_bytes -= len(oldest)
+            self.waiting -= lost
             faults.count("write_failed", lost)
 
     def _write_waiting(self) -> None:
         if self._journal is None:
             return
         while self._waiting:
-            data, _ = self._waiting[0]
+            data, count = self._waiting[0]
             try:
-                self._write_lines(data)
+                self._write_to_journal(data)
             except OSError as error:
                 message = f"tooltrace cannot write its journal ({error}); calls wait in memory"
                 faults.warn_once("disk", message, counted=False)
                 return
             self._waiting.popleft()
             self._waiting_bytes -= len(data)
+            self.waiting -= count
 
-    def _write_lines(self, lines: bytes) -> None:
+    def _write_to_journal(self, lines: bytes) -> None:
         """Write ``lines`` to the journal. Raises OSError, also where the file in place of the store is not one."""
         assert self._journal is not None
-        self._first.check()
-        self._journal.write(lines)
+        try:
+            self._first.check()
+            self._journal.write(lines)
+        except BlockingIOError:  # this thread is writing further up its stack
+            raise
+        except OSError as error:
+            self.refusal = error.strerror or type(error).__name__
+            faults.note_error(f"cannot write the journal in {self._journal.directory}: {self.refusal}")
+            raise
+        self.refusal = None
 
     def _write_losses(self, losses: Counter[str]) -> bool:
         """Write the counts of losses. Returns False where the disk refuses them.
@@ -167,7 +220,8 @@ class Writer:
             for reason, count in losses.items()
         ]
         try:
-            self._write_lines(b"".join(lines))
+            self._write_to_journal(b"".join(lines))
         except OSError:
             return False
+        self._written_losses += len(lines)
         return True

@@ -58,6 +58,11 @@ class Redaction:
         object.__setattr__(self, "_patterns", (*emails, *(re.compile(pattern) for pattern in self.patterns)))
         object.__setattr__(self, "_custom", bool(self._keys or self._patterns))
 
+    @property
+    def normal_keys(self) -> frozenset[str]:
+        """The further keys, as they are compared."""
+        return self._keys
+
     def may_skip(self, text: str) -> bool:
         """Whether ``text`` certainly contains nothing that needs redaction."""
         if self.hook is not None or self._custom:

@@ -10,7 +10,8 @@ import orjson
 
 from tooltrace.faults import pass_on_signal
 from tooltrace.redact.redaction import Redaction
-from tooltrace.redact.snapshot import MARGIN, MAX_JSON, Json, Snapshot, fix_unicode, split_cut
+from tooltrace.redact.snapshot import Json, Snapshot, split_cut
+from tooltrace.redact.texts import MARGIN, MAX_JSON, fix_unicode
 
 MAX_PARSED_JSON = MAX_JSON
 """Maximum characters of a JSON text that is redacted by its keys; a longer one is redacted by patterns only."""

@@ -17,6 +17,7 @@ from tooltrace import assets
 from tooltrace.server import attempts, corrections, folding, labels, pages, panels, sql_page
 from tooltrace.server.disconnect import CancelOnDisconnect
 from tooltrace.server.error_pages import HANDLED, handle_crash, handle_known_error
+from tooltrace.server.health import HealthCheck
 from tooltrace.server.query_cache import QueryCache
 from tooltrace.server.request import AppState
 from tooltrace.server.security import SecurityMiddleware
@@ -65,7 +66,7 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
         **dict.fromkeys(HANDLED, handle_known_error),
         Exception: handle_crash,
     }
-    state = AppState(site, QueryCache(site.store), [*LINKS, *links])
+    state = AppState(site, QueryCache(site.store), HealthCheck(site.store), [*LINKS, *links])
     app = Starlette(
         lifespan=partial(_lifespan, state),
         routes=[*routes, *more, *files],

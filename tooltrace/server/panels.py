@@ -11,7 +11,7 @@ from starlette.routing import Route
 from tooltrace.analysis import find
 from tooltrace.report.build import query_command
 from tooltrace.report.i18n import Translations
-from tooltrace.report.json_values import json_for_script
+from tooltrace.report.json_values import json_for_script, json_safe
 from tooltrace.report.narrative import translate_rows
 from tooltrace.server.request import app_state, language_of, time_range
 from tooltrace.server.templates import render
@@ -74,9 +74,10 @@ async def state(request: Request) -> Response:
     return render(request, "parts/news.html")
 
 
-async def healthy(_request: Request) -> Response:
-    """Return 200: the server responds."""
-    return JSONResponse({"ok": True})
+async def healthz(request: Request) -> Response:
+    """Return the health of the server and its store: with status 200 where the store can be read, else 503."""
+    report = await app_state(request).health.report()
+    return JSONResponse(json_safe(report), 200 if report.ok else 503, {"Cache-Control": "no-store"})
 
 
 def params_from_request(request: Request, name: str) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
@@ -100,5 +101,5 @@ ROUTES = [
     Route("/question/{query}", query_sql),
     Route("/options/{dimension}", options),
     Route("/state", state),
-    Route("/healthz", healthy),
+    Route("/healthz", healthz),
 ]

@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from tooltrace.report.i18n import LANGUAGES, preferred_language
 from tooltrace.report.time_range import TimeRange
+from tooltrace.server.health import HealthCheck
 from tooltrace.server.query_cache import QueryCache
 from tooltrace.server.site import Site
 from tooltrace.store.base import SqlSandbox
@@ -27,6 +28,7 @@ class AppState:
 
     site: Site
     cache: QueryCache
+    health: HealthCheck
     links: list[tuple[str, str]] = field(default_factory=list)
     """Navigation links: the path, and the translation key of the name."""
     most_unfolded: int = 0

@@ -10,7 +10,6 @@ Run as ``python -m tooltrace.store.background STORE``.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import signal
 import subprocess
@@ -25,6 +24,7 @@ from tooltrace.errors import TooltraceError
 from tooltrace.faults import suppress_faults
 from tooltrace.store import fold_marker
 from tooltrace.store.first_use import FirstWrite
+from tooltrace.store.flock import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock
 from tooltrace.store.journal_scan import is_abandoned, open_journal
 from tooltrace.store.paths import StorePaths
 
@@ -71,7 +71,7 @@ class BackgroundFold:
             if FirstWrite(self._paths).needs_duckdb:
                 return
             self._paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
-            fd = _acquire(self._paths.journal / _USERS, fcntl.LOCK_SH)
+            fd = _acquire(self._paths.journal / _USERS, LOCK_SH)
             with self._lock:
                 if self._closed:
                     os.close(fd)
@@ -115,7 +115,7 @@ def spawn(paths: StorePaths) -> None:
 def run(paths: StorePaths) -> None:
     """Fold the journals of the store until no process records into it. Returns at once where another process does."""
     try:
-        elected = _acquire(paths.journal / _FOLDER, fcntl.LOCK_EX)
+        elected = _acquire(paths.journal / _FOLDER, LOCK_EX)
         users = os.open(paths.journal / _USERS, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:  # another process folds, or the store was removed
         return
@@ -128,7 +128,7 @@ def run(paths: StorePaths) -> None:
             _fold(paths)
         if is_last:
             return  # ``users`` stays locked until the process ends, so that a new user then starts another one
-        fcntl.flock(users, fcntl.LOCK_UN)
+        flock(users, LOCK_UN)
         time.sleep(POLL_SECONDS if sizes != before else IDLE_SECONDS)
     os.close(elected)
 
@@ -161,7 +161,7 @@ def _acquire(path: Path, operation: int) -> int:
     deadline = time.monotonic() + _RETRY_SECONDS
     while True:
         try:
-            fcntl.flock(fd, operation | fcntl.LOCK_NB)
+            flock(fd, operation | LOCK_NB)
         except OSError:
             if time.monotonic() >= deadline:
                 os.close(fd)

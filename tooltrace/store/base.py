@@ -15,13 +15,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from tooltrace.core.records import Record
 from tooltrace.errors import QueryCancelled, UnsupportedByStore
-from tooltrace.store.result import QueryResult, Statement
 from tooltrace.store.url import SCHEMES, Address, address_of, installed_stores
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyRelation
+
+    from tooltrace.core.records import Record
     from tooltrace.store.history import History
+    from tooltrace.store.result import QueryResult, Statement
     from tooltrace.store.retention import PrunePolicy, PruneReport
     from tooltrace.store.sandbox import SandboxFile, SandboxLimits
 
@@ -74,6 +76,16 @@ class SqlSandbox(Protocol):
         """Release the sandbox's processes and connections."""
 
 
+class StoreConnection(Protocol):
+    """A read-only session on the tables of a store. A local store has all methods of a DuckDB connection."""
+
+    def sql(self, statement: str, /) -> DuckDBPyRelation:
+        """Return the result of ``statement``. Raises QueryError, or an error of the engine."""
+
+    def execute(self, statement: str, parameters: Any = None, /) -> Any:
+        """Return the result of ``statement``, with ``fetchall()``, ``fetchone()`` and ``df()``."""
+
+
 class StoreBackend(Protocol):
     """One store. No connection stays open between two method calls.
 
@@ -109,7 +121,7 @@ class StoreBackend(Protocol):
         Raises QueryError, QueryCancelled, and StoreError (missing, locked, damaged).
         """
 
-    def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[Any]:
+    def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[StoreConnection]:
         """Return a read-only session: ``with store.connect() as db: db.sql("SELECT …")``. Raises StoreError."""
 
     def sandbox(self, limits: SandboxLimits) -> SqlSandbox:

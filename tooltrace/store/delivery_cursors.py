@@ -18,12 +18,14 @@ from typing import Any, Final
 import orjson
 
 from tooltrace.errors import StoreError
+from tooltrace.redact.redaction import Redaction
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.paths import StorePaths
 
 MAX_RETAINED_BYTES: Final = 1 << 30
 """Maximum journal bytes retained for a lagging destination; older journals are removed and counted as losses."""
 _CURSOR: Final = ".cursor.json"
+_TIMES: Final = ("begun_at", "sent_at", "error_at")
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
@@ -53,9 +55,19 @@ class DeliveryCursor:
     """Number of records that were refused."""
     sent_at: datetime | None = None
     error: str | None = None
-    """The reason why delivery waits; None where it does not wait."""
+    """The reason why delivery waits, redacted; None where it does not wait."""
+    error_at: datetime | None = None
+    """Time when delivery began to wait for this reason."""
     target: str | None = None
     """A readable description of where the destination sends to."""
+
+    def wait_because(self, reason: str) -> bool:
+        """Set ``error`` to ``reason``, without secrets of a known form; return False where it stays the same."""
+        text = Redaction().redact_text(reason)[:500]
+        changed = text != self.error
+        if changed:
+            self.error, self.error_at = text, datetime.now(UTC)
+        return changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +191,8 @@ def divide(paths: StorePaths, name: str, parts: Mapping[str, str]) -> bool:
 def _share(cursor: DeliveryCursor, part: str) -> DeliveryCursor:
     """Return the progress of ``part``: the batch being sent is either acknowledged by it or not begun."""
     if part in cursor.taken:
-        return replace(cursor, taken=[part], error=None, target=None)
-    return replace(cursor, taken=[], sending={}, error=None, target=None)
+        return replace(cursor, taken=[part], error=None, error_at=None, target=None)
+    return replace(cursor, taken=[], sending={}, error=None, error_at=None, target=None)
 
 
 def folder_of(paths: StorePaths) -> Path:
@@ -234,15 +246,9 @@ def retained_journals(
 def _cursor(data: bytes) -> DeliveryCursor:
     values = orjson.loads(data)
     times: dict[str, Any] = {
-        name: datetime.fromisoformat(values[name]).astimezone(UTC)
-        for name in ("begun_at", "sent_at")
-        if values.get(name)
+        name: datetime.fromisoformat(values[name]).astimezone(UTC) for name in _TIMES if values.get(name)
     }
-    known = {
-        name: values[name]
-        for name in DeliveryCursor.__slots__
-        if name in values and name not in ("begun_at", "sent_at")
-    }
+    known = {name: values[name] for name in DeliveryCursor.__slots__ if name in values and name not in _TIMES}
     return DeliveryCursor(**known, **times)
 
 

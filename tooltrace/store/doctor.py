@@ -14,6 +14,7 @@ import duckdb
 from tooltrace.errors import StoreBusy, StoreDamaged, StoreError, StoreLocked
 from tooltrace.store import recovery
 from tooltrace.store.connection import attach, connect, explained
+from tooltrace.store.delivery_lag import DeliveryLag, delivery_lags
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.first_use import check_database
 from tooltrace.store.fold import fold
@@ -59,6 +60,8 @@ class StoreReport:
     """Number of records that could not be stored, by reason."""
     held_by: int | None = None
     """Id of a process outside tooltrace that has the database open; None where there is none or it is unknown."""
+    deliveries: tuple[DeliveryLag, ...] = ()
+    """State of each destination: what it has, what waits for it and why."""
     leftovers: tuple[str, ...] = ()
     """Temporary files that killed folds and readers left."""
     asides: tuple[str, ...] = ()
@@ -142,6 +145,7 @@ def _examine(paths: StorePaths) -> StoreReport:
         journal_bytes=sum(sizes.values()),
         live_journals=live,
         dead_journals=len(sizes) - live,
+        deliveries=delivery_lags(paths),
         leftovers=_leftovers(paths),
         asides=_asides(paths),
         problems=_blocking_files(paths),

@@ -6,12 +6,17 @@ import os
 
 from tooltrace.errors import StoreError, StoreMissing
 from tooltrace.store.file_lock import Lock
+from tooltrace.store.first_use import check_database
 from tooltrace.store.paths import StorePaths
 
 
 def existing(path: str | os.PathLike[str] | StorePaths) -> StorePaths:
-    """Return the paths of the store ``path``. Raises StoreMissing where nothing was recorded there."""
+    """Return the paths of the store ``path``. Raises StoreMissing where nothing was recorded there.
+
+    Raises StoreError where the file there is not a store, before a lock or a journal is created beside it.
+    """
     paths = StorePaths.of(path)
+    check_database(paths)
     if not paths.database.exists() and not paths.journals():
         raise StoreMissing(f"there is no store at {paths.database}: nothing was recorded there yet")
     return paths

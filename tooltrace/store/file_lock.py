@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import logging
 import math
 import os
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tooltrace.errors import ConfigError, StoreBusy, StoreError
+from tooltrace.store.flock import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock
 from tooltrace.store.paths import StorePaths
 
 FOLDING: Final = "folding journals"
@@ -103,7 +103,7 @@ class Lock:
 
     def try_exclusive(self) -> bool:
         """Acquire the lock exclusively if that is possible at once; return whether it was."""
-        return self._try(fcntl.LOCK_EX, self._activity)
+        return self._try(LOCK_EX, self._activity)
 
     def exclusive(self, wait: float | None) -> bool:
         """Acquire the lock exclusively within ``wait`` seconds (None: without limit); return False on failure."""
@@ -130,7 +130,7 @@ class Lock:
         deadline = time.monotonic() + wait
         notice = _Notice(self)
         with self._turnstile(min(wait, TURNSTILE_SECONDS)):
-            while not self._try(fcntl.LOCK_SH, READING):
+            while not self._try(LOCK_SH, READING):
                 if time.monotonic() >= deadline:
                     raise self.busy(wait)
                 notice.check()
@@ -142,7 +142,7 @@ class Lock:
         if turnstile is None:
             return False
         try:
-            return not _try(turnstile, fcntl.LOCK_EX)
+            return not _try(turnstile, LOCK_EX)
         finally:
             _close(turnstile)
 
@@ -158,7 +158,7 @@ class Lock:
     def unlock(self) -> None:
         """Give the lock back; it can be acquired again."""
         if self._fd is not None and self._pid == os.getpid():
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
+            flock(self._fd, LOCK_UN)
 
     def release(self) -> None:
         """Release the lock for good. In a forked child the descriptor is already closed."""
@@ -207,7 +207,7 @@ class Lock:
         try:
             is_closed = False
             while time.monotonic() < deadline:
-                is_closed = is_closed or turnstile is None or _try(turnstile, fcntl.LOCK_EX)
+                is_closed = is_closed or turnstile is None or _try(turnstile, LOCK_EX)
                 if self.try_exclusive():
                     return True
                 time.sleep(_POLL_SECONDS)
@@ -223,7 +223,7 @@ class Lock:
         try:
             deadline = time.monotonic() + seconds
             with contextlib.suppress(StoreError):  # a file system without locks on directories
-                while turnstile is not None and not _try(turnstile, fcntl.LOCK_SH) and time.monotonic() < deadline:
+                while turnstile is not None and not _try(turnstile, LOCK_SH) and time.monotonic() < deadline:
                     time.sleep(_POLL_SECONDS)
             yield
         finally:
@@ -257,7 +257,7 @@ def _exists(pid: int) -> bool:
 
 def _try(fd: int, operation: int) -> bool:
     try:
-        fcntl.flock(fd, operation | fcntl.LOCK_NB)
+        flock(fd, operation | LOCK_NB)
     except BlockingIOError:
         return False
     except OSError as error:
@@ -314,4 +314,5 @@ def _close_in_child() -> None:
     _guard.release()
 
 
-os.register_at_fork(before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_close_in_child)
+if hasattr(os, "register_at_fork"):  # Windows has no forks
+    os.register_at_fork(before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_close_in_child)

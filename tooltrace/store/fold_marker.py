@@ -51,18 +51,16 @@ class FoldedOffset:
         self._directory = directory
         self._name = name
         self._offset = 0
-        self._read_at = 0.0
+        self.due_at = 0.0
+        """Monotonic time from which ``refresh`` should be called."""
         self._marker_time = 0
 
     def refresh(self) -> None:
-        """Read the marker where it has changed, at most once a second.
+        """Read the marker where it has changed. To be called about once a second.
 
         The marker is read before it is needed, because it may be removed together with the journal.
         """
-        now = time.monotonic()
-        if now - self._read_at < REFRESH_SECONDS:
-            return
-        self._read_at = now
+        self.due_at = time.monotonic() + REFRESH_SECONDS
         with contextlib.suppress(OSError):
             changed = os.stat(self._directory / MARKER).st_mtime_ns  # noqa: PTH116 - half the time of Path.stat
             if changed != self._marker_time:

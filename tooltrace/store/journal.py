@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import re
-import secrets
 import socket
 import threading
 from array import array
 from bisect import bisect_right
 from pathlib import Path
+from time import monotonic
 
 from tooltrace.core import forking
 from tooltrace.faults import faults
+from tooltrace.store.flock import LOCK_SH, flock
 from tooltrace.store.fold_marker import FoldedOffset
 
 SEGMENT_BYTES = 64 * 1024 * 1024
@@ -52,12 +52,13 @@ class Journal:
         self._writing = False
         self._fd = -1
         self._path: Path | None = None
+        self.written = 0
+        """Lines written so far, without those that were lost with a removed or truncated file."""
         self._begin_file()
 
     def _begin_file(self) -> None:
         self._place = ""
-        self._identity = (0, 0)
-        """Device and inode of the file."""
+        self._device = self._inode = 0
         self._size = 0
         self._line_ends = array("I")
         """Offset at which each line ends, to count the lines of a part of the file."""
@@ -67,6 +68,11 @@ class Journal:
     def path(self) -> Path | None:
         """The file being written; None where there is none."""
         return self._path
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file being written; 0 where there is none."""
+        return self._size if self._fd >= 0 else 0
 
     def write(self, lines: bytes) -> None:
         """Append ``lines``, all of them or none.
@@ -79,37 +85,48 @@ class Journal:
                 raise BlockingIOError(errno.EAGAIN, "this thread is already writing to the journal")
             self._writing = True
             try:
-                self._write(lines)
+                for _ in range(_MAX_FILES):
+                    if self._fd < 0:
+                        self._open()
+                    change = self._append(lines)
+                    if change is None:
+                        break
+                    self._abandon_file(change, lines)
+                else:
+                    message = f"the journal in {self.directory} is removed or truncated while it is written"
+                    raise OSError(errno.ESTALE, message)
             finally:
                 self._writing = False
 
-    def _write(self, lines: bytes) -> None:
-        for _ in range(_MAX_FILES):
-            if self._fd < 0:
-                self._open()
-            try:
-                self._append(lines)
-            except BaseException:
-                self._undo()
-                raise
-            size, change = self._inspect(self._size + len(lines))
-            if change is None:
-                self._add_to_index(lines, size)
-                return
-            self._abandon_file(change, lines)
-        raise OSError(errno.ESTALE, f"the journal in {self.directory} is removed or truncated while it is written")
-
-    def _add_to_index(self, lines: bytes, size: int) -> None:
-        start = size - len(lines)
+    def _append(self, lines: bytes) -> str | None:
+        """Append ``lines`` to the file. Returns the change of a file that was removed or truncated before or meanwhile."""
+        length = len(lines)
+        try:
+            written = os.write(self._fd, lines)
+            while written < length:  # after a short write, the next one raises the error that caused it
+                written += os.write(self._fd, memoryview(lines)[written:])
+            if self._sync:
+                _sync_data(self._fd)
+        except BaseException:
+            self._undo()
+            raise
+        start = self._size
+        size, change = self._inspect(start + length)
+        if change is not None:
+            return change
+        start = size - length
+        before = len(self._line_ends)
         end = lines.find(b"\n") + 1
         while end:
             self._line_ends.append(start + end)
-            end = lines.find(b"\n", end) + 1
+            end = 0 if end == length else lines.find(b"\n", end) + 1
+        self.written += len(self._line_ends) - before
         self._size = size
         if size >= self._segment_bytes:
             self._end()
-        else:
+        elif monotonic() >= self._folded.due_at:
             self._folded.refresh()
+        return None
 
     def check(self) -> None:
         """Count the lines of a file that was removed or truncated since the last write, and end that file.
@@ -145,9 +162,10 @@ class Journal:
             return 0, REMOVED
         except OSError:  # the directory may not be searched at present
             return expected, None
-        if (found.st_dev, found.st_ino) != self._identity:
+        if found.st_ino != self._inode or found.st_dev != self._device:
             return 0, REMOVED
-        return found.st_size, TRUNCATED if found.st_size < expected else None
+        size = found.st_size
+        return size, TRUNCATED if size < expected else None
 
     def _abandon_file(self, reason: str, lines: bytes) -> None:
         """End a file that was removed or truncated, and count the lines that are lost with it.
@@ -162,6 +180,7 @@ class Journal:
         lost = len(self._line_ends) - bisect_right(self._line_ends, max(kept, folded))
         self._end()
         if lost:
+            self.written -= lost
             faults.count(reason, lost)
             action = "removed, replaced or moved" if reason == REMOVED else "truncated"
             faults.warn_once(
@@ -184,14 +203,14 @@ class Journal:
             path = self.directory / _name()
             fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with contextlib.suppress(OSError):  # without locks on this file system, no journal counts as abandoned
-                fcntl.flock(fd, fcntl.LOCK_SH)
+                flock(fd, LOCK_SH)
             found = os.fstat(fd)
             if found.st_nlink == 0:  # a fold found it unlocked and empty, and removed it
                 os.close(fd)
                 continue
             self._begin_file()
             self._fd, self._path, self._place = fd, path, str(path)
-            self._identity = (found.st_dev, found.st_ino)
+            self._device, self._inode = found.st_dev, found.st_ino
             self._folded = FoldedOffset(self.directory, path.name)
         if self._sync:
             self._sync_directory()
@@ -202,13 +221,6 @@ class Journal:
             os.fsync(fd)
         finally:
             os.close(fd)
-
-    def _append(self, lines: bytes) -> None:
-        written = os.write(self._fd, lines)
-        while written < len(lines):  # after a short write, the next one raises the error that caused it
-            written += os.write(self._fd, memoryview(lines)[written:])
-        if self._sync:
-            _sync_data(self._fd)
 
     def _undo(self) -> None:
         """Remove partly written lines and end the file, because a reader may have read a part of them."""
@@ -230,4 +242,4 @@ _sync_data = getattr(os, "fdatasync", os.fsync)
 
 def _name() -> str:
     host = re.sub(r"[^A-Za-z0-9_.]+", "_", socket.gethostname())[:64] or "host"
-    return f"{host}-{os.getpid()}-{secrets.token_hex(6)}.jsonl"
+    return f"{host}-{os.getpid()}-{os.urandom(6).hex()}.jsonl"

@@ -53,10 +53,9 @@ def encode(record: Record) -> bytes:
         data = _object(record)
     except (TypeError, ValueError, OverflowError):
         data = _object(_scrubbed(record))
-    if b"\n" in data:  # only between tokens of embedded JSON, because JSON strings escape newlines
-        data = data.replace(b"\n", b" ")
-    body = data[1:]  # without the opening brace, which precedes the checksum
-    return b'{"crc":"%08x",%b\n' % (crc32(body), body)
+    # a newline occurs only between tokens of embedded JSON, because JSON strings escape newlines
+    body = data.replace(b"\n", b" ")[1:]  # without the opening brace, which precedes the checksum
+    return b"".join((b'{"crc":"%08x",' % crc32(body), body, b"\n"))
 
 
 def checksum_ok(line: bytes) -> bool:

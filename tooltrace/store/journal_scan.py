@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Final, NamedTuple
 from zlib import crc32
 
 from tooltrace.core.records import Loss
+from tooltrace.store.flock import LOCK_EX, LOCK_NB, flock
 from tooltrace.store.journal_format import START, checksum_ok, record_kind
 from tooltrace.store.paths import StorePaths
 
@@ -133,7 +133,7 @@ def is_abandoned(fd: int) -> bool:
     If so, this takes the exclusive lock: until ``fd`` is closed, the same check in another process returns False.
     """
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        flock(fd, LOCK_EX | LOCK_NB)
     except OSError:  # the writer holds the lock, or the file system has no locks
         return False
     return True

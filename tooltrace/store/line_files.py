@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import tempfile
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import duckdb
 
+from tooltrace.store.flock import LOCK_SH, flock
 from tooltrace.store.journal_format import WIRE_NAMES
 from tooltrace.store.journal_scan import is_abandoned, open_journal
 from tooltrace.store.schema import Table, TableColumn, quote_identifier, quote_literal
@@ -106,7 +106,7 @@ def _create_locked(directory: Path) -> tuple[int, Path]:
     while True:
         fd, name = tempfile.mkstemp(prefix=".lines-", suffix=TEMP_SUFFIX, dir=directory)
         with suppress(OSError):  # a file system without locks
-            fcntl.flock(fd, fcntl.LOCK_SH)
+            flock(fd, LOCK_SH)
         if os.fstat(fd).st_nlink > 0:
             return fd, Path(name)
         os.close(fd)  # another process found it unlocked, and removed it

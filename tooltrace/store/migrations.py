@@ -76,7 +76,12 @@ def _to_5(con: DuckDBPyConnection) -> None:
     )
 
 
-STEPS: Final[Mapping[int, Step]] = MappingProxyType({2: _to_2, 3: _to_3, 4: _to_4, 5: _to_5})
+def _to_6(con: DuckDBPyConnection) -> None:
+    """Migrate to version 6: add how an attempt after the first is known to belong to its call."""
+    con.execute(f"ALTER TABLE {STORE}.attempts ADD COLUMN linked_by VARCHAR")
+
+
+STEPS: Final[Mapping[int, Step]] = MappingProxyType({2: _to_2, 3: _to_3, 4: _to_4, 5: _to_5, 6: _to_6})
 """The step that leads to each version: a function that migrates the database attached as ``store``.
 
 A released step is never changed: it contains the schema of that version, not of the current code.

@@ -314,4 +314,5 @@ def _abandon_readers_after_fork() -> None:
     _leased.clear()
 
 
-os.register_at_fork(after_in_child=_abandon_readers_after_fork)
+if hasattr(os, "register_at_fork"):  # Windows has no forks
+    os.register_at_fork(after_in_child=_abandon_readers_after_fork)

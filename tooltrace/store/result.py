@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from tooltrace.store.schema import quote_identifier
 
 if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped, unused-ignore]
+    import polars  # noqa: ICN001 - pl is a method here
+    import pyarrow as pa  # type: ignore[import-not-found, unused-ignore]
     from duckdb import DuckDBPyRelation
 
 Row = tuple[Any, ...]
@@ -173,15 +176,35 @@ class QueryResult:
         """Return all rows as tuples."""
         return list(self._rows or ()) if self._relation is None else self._relation.fetchall()
 
-    def df(self) -> Any:
+    def fetchone(self) -> Row | None:
+        """Return the next row that was not fetched, or None."""
+        return self.relation.fetchone()  # type: ignore[operator, no-any-return]  # absent from the stubs
+
+    def project(self, *columns: object) -> DuckDBPyRelation:
+        """Return these columns or expressions, such as ``project("tool, n")``."""
+        return self.relation.project(*columns)
+
+    def filter(self, condition: object) -> DuckDBPyRelation:
+        """Return the rows that satisfy ``condition``, such as ``filter("n > 3")``."""
+        return self.relation.filter(condition)
+
+    def order(self, columns: object) -> DuckDBPyRelation:
+        """Return the rows in the order of ``columns``, such as ``order("n DESC")``."""
+        return self.relation.order(columns)
+
+    def limit(self, rows: int, offset: int = 0) -> DuckDBPyRelation:
+        """Return at most ``rows`` rows after the first ``offset``."""
+        return self.relation.limit(rows, offset)
+
+    def df(self) -> pd.DataFrame:
         """Return a pandas DataFrame. Needs pandas."""
         return self.relation.df()
 
-    def pl(self) -> Any:
-        """Return a polars DataFrame. Needs polars."""
-        return self.relation.pl()
+    def pl(self) -> polars.DataFrame:
+        """Return a polars DataFrame. Needs polars and pyarrow; ``polars.DataFrame(result)`` needs polars only."""
+        return self.relation.pl()  # type: ignore[no-any-return]
 
-    def arrow(self) -> Any:
+    def arrow(self) -> pa.RecordBatchReader:
         """Return the result in Arrow format. Needs pyarrow."""
         return self.relation.arrow()
 

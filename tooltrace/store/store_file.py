@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from tooltrace.errors import StoreError
+from tooltrace.store.flock import require_flock
 from tooltrace.store.paths import StorePaths
 
 _KINDS: Final = (
@@ -30,7 +31,11 @@ _DUCKDB: Final = b"DUCK"
 
 
 def check_location(path: str | os.PathLike[str] | StorePaths) -> None:
-    """Raise StoreError where the file at ``path`` is certainly not a store. Changes and creates nothing."""
+    """Raise StoreError where the file at ``path`` is certainly not a store, or where the system cannot lock one.
+
+    Changes and creates nothing.
+    """
+    require_flock()
     paths = StorePaths.of(path)
     try:
         mode = paths.database.stat().st_mode

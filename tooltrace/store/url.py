@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urlsplit, urlunsplit
@@ -71,4 +70,6 @@ def address_of(text: str) -> Address | None:
 @cache
 def installed_stores() -> dict[str, EntryPoint]:
     """Return the stores that installed packages add, by scheme; tooltrace's own stores are not included."""
-    return {point.name: point for point in entry_points(group=GROUP)}
+    from tooltrace.core.entry_points import installed
+
+    return installed(GROUP)

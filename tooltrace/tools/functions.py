@@ -86,7 +86,8 @@ def spec_with(spec: ToolSpec, options: ToolOptions) -> ToolSpec:
         overrides["retryable"] = options.retryable
     if not overrides:
         return spec
-    checked = named_spec(overrides.pop("name", spec.name), **overrides)
+    name = overrides.pop("name", spec.name)
+    checked = named_spec(name, **overrides)
     return replace(spec, name=checked.name, **{key: getattr(checked, key) for key in overrides})
 
 

@@ -198,7 +198,7 @@ def resume_context(paused: PausedCall) -> AbstractContextManager[None]:
     now = context.current.get()
     return context.context(
         conversation_id=paused.conversation_id if now.conversation_id is None else None,
-        agent_name=paused.agent if now.agent is None else None,
+        agent=paused.agent if now.agent is None else None,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypedDict, TypeVar, Unpack, get_args, overload
 
+from tooltrace.core.keywords import checked_keywords
 from tooltrace.core.response import ApprovalType, GateKind
 from tooltrace.errors import ConfigError
 from tooltrace.recording.tool_spec import Capture
@@ -84,6 +85,7 @@ class OptionWords(TypedDict, total=False):
 def tool(func: T, /, **options: Unpack[OptionWords]) -> T: ...
 @overload
 def tool(**options: Unpack[OptionWords]) -> Callable[[T], T]: ...
+@checked_keywords()
 def tool(func: Any = None, /, **options: Unpack[OptionWords]) -> Any:
     """Mark a function or a toolkit's method as a tool, with options for the registry that it is added to.
 

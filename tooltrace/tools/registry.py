@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from threading import RLock
 from typing import Any, TypeVar, Unpack, overload
 
+from tooltrace.core.keywords import checked_keywords
 from tooltrace.core.response import PausedCall, ToolResponse
 from tooltrace.errors import ConfigError
 from tooltrace.tools import execution, human_review, injection, model_schemas, options, toolkits
@@ -61,6 +62,7 @@ class ToolRegistry:
     def register(self, tool: T, /, *, replace: bool = False, **words: Unpack[OptionWords]) -> T: ...
     @overload
     def register(self, /, *, replace: bool = False, **words: Unpack[OptionWords]) -> Callable[[T], T]: ...
+    @checked_keywords()
     def register(self, tool: Any = _LATER, /, *, replace: bool = False, **words: Unpack[OptionWords]) -> Any:
         """Register a tool, or all tools of a toolkit, and return the argument; also a decorator, bare or with options.
 
@@ -143,6 +145,7 @@ class ToolRegistry:
         """
         return self.execute(name, hello_agents_tool.arguments(self._state.tools.get(name), input_text), call_id=call_id)
 
+    @checked_keywords(renamed={"by": "answered_by"})
     def resume(
         self,
         paused: PausedCall | ToolResponse | Mapping[str, Any] | str,
@@ -151,14 +154,14 @@ class ToolRegistry:
         decline: bool | str | None = None,
         inputs: Mapping[str, Any] | None = None,
         result: Any = human_review.MISSING,
-        by: str | None = None,
+        answered_by: str | None = None,
         note: str | None = None,
     ) -> ToolResponse:
         """Resume a call that waits for a person; also in another process that has the same tools.
 
         ``paused``: the response of ``execute``, its ``paused``, or that as JSON. ``approve``: True, with ``inputs`` if
         arguments are to be changed. ``decline``: True or the reason. ``inputs``: the arguments that the call waits for.
-        ``result``: the result of an execution elsewhere. ``by``: who decided. ``note``: the comment of the person.
+        ``result``: the result of an execution elsewhere. ``answered_by``: name of the person. ``note``: the comment of the person.
 
         The gate is recorded with the person, the time and the changes; the waiting time does not count as the tool's
         time, and a decline is not a failure. Raises ReviewError if the decision does not fit the call, or this registry
@@ -166,10 +169,11 @@ class ToolRegistry:
         same call can both run it: the application has to make sure that only one does.
         """
         answer = human_review.answer_of(
-            approve=approve, decline=decline, inputs=inputs, result=result, by=by, note=note
+            approve=approve, decline=decline, inputs=inputs, result=result, by=answered_by, note=note
         )
         return execution.resume(self._state, *human_review.load_paused(paused, answer))
 
+    @checked_keywords(renamed={"by": "answered_by"})
     async def aresume(
         self,
         paused: PausedCall | ToolResponse | Mapping[str, Any] | str,
@@ -178,12 +182,12 @@ class ToolRegistry:
         decline: bool | str | None = None,
         inputs: Mapping[str, Any] | None = None,
         result: Any = human_review.MISSING,
-        by: str | None = None,
+        answered_by: str | None = None,
         note: str | None = None,
     ) -> ToolResponse:
         """Resume a call as :meth:`resume` does, in an event loop."""
         answer = human_review.answer_of(
-            approve=approve, decline=decline, inputs=inputs, result=result, by=by, note=note
+            approve=approve, decline=decline, inputs=inputs, result=result, by=answered_by, note=note
         )
         return await execution.aresume(self._state, *human_review.load_paused(paused, answer))
 

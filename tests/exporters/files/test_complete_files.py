@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -116,6 +117,29 @@ def test_parquet_is_parted_by_day_and_tool(tmp_path: Path) -> None:
         f"SELECT tool, tool_name, count(*) FROM '{path}/**/*.parquet' GROUP BY ALL ORDER BY ALL"
     ).fetchall()
     assert rows == [(f"tool_{n}", f"tool_{n}", 3) for n in range(3)]
+
+
+def test_a_name_that_ends_in_parquet_is_a_file(tmp_path: Path) -> None:
+    calls, outcome = some_calls(9), Outcome(call_id="c1", correct=True, labeled_at=datetime(2026, 1, 1, tzinfo=UTC))
+    path = export("parquet", tmp_path, calls, [outcome], path="calls.parquet")
+    assert [file.name for file in visible(tmp_path)] == ["calls.outcomes.parquet", "calls.parquet"]
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert in_order(imported(path)[0]) == in_order(calls)
+    assert imported(tmp_path / "calls.outcomes.parquet")[0] == [outcome]
+    export("parquet", tmp_path, calls[:2], path="calls.parquet")
+    assert in_order(imported(path)[0]) == in_order(calls[:2]), "an export replaces the file"
+    assert imported(tmp_path / "calls.outcomes.parquet")[0] == []
+
+
+def test_a_parquet_file_without_calls_is_an_empty_table(tmp_path: Path) -> None:
+    path = export("parquet", tmp_path, [], path="calls.parquet")
+    assert duckdb.sql(f"SELECT count(*), count(tool) FROM '{path}'").fetchall() == [(0, 0)]
+
+
+def test_a_folder_named_like_a_parquet_file_stays_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "calls.parquet").mkdir()
+    path = export("parquet", tmp_path, some_calls(2), path="calls.parquet")
+    assert (path / "tool_calls").is_dir()
 
 
 def test_any_tool_name_is_a_safe_path_and_round_trips(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import json
 import socket
+import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Callable
@@ -148,6 +149,15 @@ def from_json(signal: str, data: bytes) -> bytes:
     return message
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print the traceback of an error in the handler; a sender that was killed is none."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class HttpReceiver(ReceivedRequests):
     """On a port of its own, which it keeps when it is stopped and started again."""
 
@@ -207,8 +217,7 @@ class HttpReceiver(ReceivedRequests):
                 except OSError:
                     self.close_connection = True
 
-        server = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
-        server.daemon_threads = True
+        server = _Server(("127.0.0.1", self._port), Handler)
         self._port = server.server_port
         self._server = server
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()

@@ -229,5 +229,5 @@ def test_a_package_can_add_a_destination(tmp_path: Path) -> None:
 
 def test_names_are_known() -> None:
     assert available()[:5] == ("otlp", "otlp-json", "parquet", "jsonl", "csv")
-    with pytest.raises(UnknownExporter, match="expected one of otlp"):
+    with pytest.raises(UnknownExporter, match="the destinations are otlp"):
         create("nothing", Target())

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.delivery.shared import made, otlp, write
+from tests.exporters.otlp.receiver import Answer, GrpcReceiver
 from tooltrace.delivery.plan import specs_for
 from tooltrace.exporters.protocol import Target, Unavailable
 from tooltrace.store.delivery_cursors import DestinationFiles
@@ -22,6 +23,12 @@ from tooltrace.store.paths import StorePaths
 
 Respond = Callable[[socket.socket, threading.Event], None]
 TIMEOUT = 1.5
+
+
+def drip_status(connection: socket.socket, stopped: threading.Event) -> None:
+    connection.sendall(b"HTTP/1.1 ")
+    while not stopped.wait(0.05):
+        connection.sendall(b"x")
 
 
 def drip_headers(connection: socket.socket, stopped: threading.Event) -> None:
@@ -40,6 +47,30 @@ def drip_body_of_unknown_length(connection: socket.socket, stopped: threading.Ev
     connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: application/x-protobuf\r\n\r\n")
     while not stopped.wait(0.05):
         connection.sendall(b"\0")
+
+
+def drip_grpc_pings(connection: socket.socket, stopped: threading.Event) -> None:
+    """Keep an HTTP/2 connection alive without an answer."""
+    connection.sendall(_frame(4))
+    while not stopped.wait(0.05):
+        connection.sendall(_frame(6, payload=bytes(8)))
+
+
+def drip_grpc_frame(connection: socket.socket, stopped: threading.Event) -> None:
+    """Send a frame of 16 KiB byte by byte."""
+    connection.sendall(_frame(4) + (16_000).to_bytes(3, "big") + b"\xfa\0\0\0\0\0")
+    while not stopped.wait(0.05):
+        connection.sendall(b"\0")
+
+
+def drip_tls_handshake(connection: socket.socket, stopped: threading.Event) -> None:
+    connection.sendall(b"\x16\x03\x03\x40\x00")
+    while not stopped.wait(0.05):
+        connection.sendall(b"\0")
+
+
+def _frame(kind: int, payload: bytes = b"") -> bytes:
+    return len(payload).to_bytes(3, "big") + bytes([kind, 0]) + bytes(4) + payload
 
 
 def send_nothing(_connection: socket.socket, stopped: threading.Event) -> None:
@@ -99,6 +130,33 @@ def test_the_timeout_limits_the_whole_request(
     destination.close()
 
 
+@pytest.mark.parametrize("respond", [drip_grpc_pings, drip_grpc_frame, send_nothing])
+def test_the_timeout_limits_a_whole_call_by_grpc(
+    respond: Respond, receive: Callable[[Respond], Receiver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", str(TIMEOUT))
+    destination = otlp(receive(respond).endpoint, "grpc", parts=("traces",))
+    with pytest.raises(Unavailable, match="answered (DEADLINE_EXCEEDED|UNAVAILABLE)"):
+        destination.send([made(1)])
+    destination.close()
+
+
+@pytest.mark.parametrize("way", ["a proxy's answer", "a TLS handshake"])
+def test_the_timeout_limits_the_opening_of_a_connection(
+    way: str, receive: Callable[[Respond], Receiver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", str(TIMEOUT))
+    if way == "a TLS handshake":
+        endpoint = receive(drip_tls_handshake).endpoint.replace("http://", "https://")
+    else:
+        endpoint = "https://receiver.invalid:4318"
+        monkeypatch.setenv("https_proxy", receive(drip_status).endpoint)
+    destination = otlp(endpoint, "http/protobuf", parts=("traces",))
+    with pytest.raises(Unavailable):
+        destination.send([made(1)])
+    destination.close()
+
+
 def test_a_sender_is_usable_after_a_timeout(
     receive: Callable[[Respond], Receiver], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,19 +190,39 @@ def test_a_response_beyond_the_limit_is_not_read(receive: Callable[[Respond], Re
     destination.close()
 
 
+def test_a_response_beyond_the_limit_is_accepted_by_grpc() -> None:
+    receiver = GrpcReceiver()
+    receiver.rule = lambda _signal, _message: Answer("OK", body=b"\x0a" + b"x" * 200_000)
+    destination = otlp(receiver.endpoint, "grpc", parts=("traces",))
+    destination.send([made(1)])
+    destination.close()
+    receiver.stop()
+    assert len(receiver.spans) == 1
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM that a process can handle")
-@pytest.mark.parametrize("option", ["--pending", "--again"])
+@pytest.mark.parametrize(
+    ("option", "protocol", "respond"),
+    [
+        ("--pending", "http/protobuf", drip_body),
+        ("--again", "http/protobuf", drip_headers),
+        ("--follow", "http/protobuf", send_nothing),
+        ("--pending", "grpc", drip_grpc_pings),
+        ("--again", "grpc", drip_grpc_frame),
+        ("--follow", "grpc", send_nothing),
+    ],
+)
 def test_sigterm_ends_an_export_whose_receiver_hangs(
-    option: str, receive: Callable[[Respond], Receiver], tmp_path: Path
+    option: str, protocol: str, respond: Respond, receive: Callable[[Respond], Receiver], tmp_path: Path
 ) -> None:
     paths = StorePaths.of(tmp_path / "t.duckdb")
-    receiver = receive(drip_body)
+    receiver = receive(respond)
     for spec in specs_for("otlp", Target(endpoint=receiver.endpoint)):
         DestinationFiles.of(paths, spec.name).create()
     write(paths, made(1))
     export = subprocess.Popen(
         [sys.executable, "-m", "tooltrace.cli", "export", "otlp", "--store", str(paths.database),
-         "--endpoint", receiver.endpoint, option],
+         "--endpoint", receiver.endpoint, "--protocol", protocol, option],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         env={**os.environ, "OTEL_EXPORTER_OTLP_TIMEOUT": "500"},
     )  # fmt: skip
@@ -154,5 +232,72 @@ def test_sigterm_ends_an_export_whose_receiver_hangs(
         output, _ = export.communicate(timeout=250)  # the request itself would take 500 s
     finally:
         export.kill()
-    assert export.returncode == 1, output
+    assert export.returncode == (0 if option == "--follow" else 1), output
     assert b"Traceback" not in output
+
+
+STUCK = """
+import sys, threading, time
+from tooltrace.cli import export_delivery
+from tooltrace.cli.export import _stop
+class Stuck:
+    def send(self, records): pass
+    def close(self): threading.Event().wait()
+def hang():
+    print("hangs", flush=True)
+    threading.Event().wait()
+with _stop() as stop:
+    try:
+        export_delivery.run_until_stopped(stop, [hang], [Stuck()])
+    except Exception as error:
+        print(type(error).__name__, error)
+"""
+
+
+def test_sigterm_ends_an_export_whose_destination_cannot_be_closed() -> None:
+    """As where a name server does not answer."""
+    export = subprocess.Popen([sys.executable, "-c", STUCK], stdout=subprocess.PIPE, text=True)
+    try:
+        assert export.stdout is not None
+        assert export.stdout.readline() == "hangs\n"
+        export.send_signal(signal.SIGTERM)
+        output, _ = export.communicate(timeout=120)
+    finally:
+        export.kill()
+    assert export.returncode == 1
+    assert output.startswith("CommandError interrupted while a request does not end")
+
+
+AGENT = """
+import signal, sys, threading
+import tooltrace as tt
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
+tool = tt.trace_tool(name="t")(lambda n: n)
+tool(1)
+print(tt.flush(60), flush=True)
+while True:
+    signal.pause()
+"""
+
+
+@pytest.mark.parametrize(("protocol", "respond"), [("http/protobuf", drip_body), ("grpc", drip_grpc_pings)])
+def test_sigterm_ends_a_program_whose_receiver_hangs(
+    protocol: str, respond: Respond, receive: Callable[[Respond], Receiver], tmp_path: Path
+) -> None:
+    receiver = receive(respond)
+    environment = {
+        "TOOLTRACE_STORE": str(tmp_path / "t.duckdb"), "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint,
+        "OTEL_EXPORTER_OTLP_PROTOCOL": protocol, "OTEL_EXPORTER_OTLP_TIMEOUT": "500",
+    }  # fmt: skip
+    agent = subprocess.Popen(
+        [sys.executable, "-c", AGENT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+    try:
+        assert receiver.requested.wait(120)
+        agent.send_signal(signal.SIGTERM)
+        output, errors = agent.communicate(timeout=250)  # the request itself would take 500 s
+    finally:
+        agent.kill()
+    assert (agent.returncode, output) == (3, "True\n"), errors
+    assert "Traceback" not in errors

@@ -124,10 +124,10 @@ def test_each_kind_of_call_arrives_as_it_was_recorded(
 
 @pytest.mark.parametrize("way", ["http gzip", "grpc"])
 @pytest.mark.long
-def test_ten_thousand_spans_arrive_once_each(receiving: Receiving, record: Record, store: Path, way: str) -> None:
+def test_thousands_of_spans_arrive_once_each(receiving: Receiving, record: Record, store: Path, way: str) -> None:
     running = receiving()
     provider = record(SPANS[way](running))
-    for number in range(10_000):
+    for number in range(3_000):
         search(f"query {number}", limit=number)
     assert tt.flush(60)
     provider.shutdown()
@@ -136,7 +136,7 @@ def test_ten_thousand_spans_arrive_once_each(receiving: Receiving, record: Recor
     for where in (store, running.store):
         with open_reader(StorePaths.of(where)) as db:
             found[where] = db.sql(f"SELECT {columns} FROM tool_calls ORDER BY span_id").fetchall()
-    assert len(found[store]) == 10_000
+    assert len(found[store]) == 3_000
     assert found[running.store] == found[store]
 
 

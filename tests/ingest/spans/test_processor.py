@@ -27,7 +27,7 @@ MCP = {"mcp.method.name": "tools/call", "gen_ai.tool.name": "add"}
 def provider(store: Path) -> Iterator[TracerProvider]:
     provider = TracerProvider()
     provider.add_span_processor(tt.TooltraceSpanProcessor())
-    tt.configure(store=store, tracer_provider=provider, service_name="shop")
+    tt.configure(store=store, tracer_provider=provider, service="shop")
     yield provider
     provider.shutdown()
 

@@ -53,7 +53,7 @@ def data(text: str | None) -> Any:
 
 async def test_a_call_is_one_row_with_values_of_both_sides(shop: Any, calls: Calls) -> None:
     async with fastmcp.Client(shop) as client:
-        with tt.context(call_id="c1", agent_name="clerk"):
+        with tt.context(call_id="c1", agent="clerk"):
             result = await client.call_tool("add", {"a": 1, "b": 2})
     assert result.data == 3
     (call,) = calls()

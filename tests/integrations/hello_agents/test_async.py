@@ -36,7 +36,7 @@ async def test_the_span_and_the_surroundings_are_current_in_the_thread(make_tool
         trace.get_current_span().set_attribute("colour", "red")
         return inner()
 
-    with tt.context(conversation_id="chat_1", agent_name="clerk", call_id="call_1"):
+    with tt.context(conversation_id="chat_1", agent="clerk", call_id="call_1"):
         await make_tool("outer", work).arun_with_timing({})
     outer, below = calls()
     assert (outer.tool, below.tool) == ("outer", "inner")

@@ -150,7 +150,7 @@ def test_tools_that_a_tool_calls_are_calls_of_their_own(registry, make_tool, cal
         return first.text + second.text + registry.execute_tool("echo", "x").text
 
     registry.register_tool(make_tool("outer", outer))
-    with tt.context(call_id="call_1", agent_name="clerk"):
+    with tt.context(call_id="call_1", agent="clerk"):
         assert registry.execute_tool("outer", {}).text == "24x"
     top, *below = calls()
     assert (top.tool, top.call_id) == ("outer", "call_1")

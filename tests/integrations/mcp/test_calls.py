@@ -88,7 +88,7 @@ def data(text: str | None) -> Any:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_call_within_one_process_is_one_row(mode: str, calls: Calls) -> None:
     async with connected(mode) as client:
-        with tt.context(call_id="c1", agent_name="clerk", conversation_id="chat"):
+        with tt.context(call_id="c1", agent="clerk", conversation_id="chat"):
             result = await client.call_tool("add", {"a": 1, "b": 2})
     assert result.structured_content == {"result": 3}
     (call,) = calls()

@@ -83,5 +83,5 @@ async def ask(name: str) -> None:
         client = Client(shop)
     async with client:
         for number, (tool, arguments) in enumerate(ASKED, start=1):
-            with tt.context(call_id=f"c{number}", agent_name="clerk", conversation_id="chat"):
+            with tt.context(call_id=f"c{number}", agent="clerk", conversation_id="chat"):
                 await client.session.call_tool(tool, arguments, allow_input_required=True)

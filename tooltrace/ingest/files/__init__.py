@@ -6,7 +6,7 @@ tooltrace itself made are restored unchanged, except that they are redacted agai
 from its content, so that a file imported twice is stored once.
 """
 
-from tooltrace.ingest.files.compression import UnreadableFile
+from tooltrace.errors import UnreadableFile
 from tooltrace.ingest.files.importer import ImportResult, files_of, import_file
 from tooltrace.ingest.files.reader import SkippedLine
 

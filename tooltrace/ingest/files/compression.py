@@ -8,7 +8,7 @@ import zlib
 from typing import IO, Any, Final, cast
 
 from tooltrace.core import zstd
-from tooltrace.errors import TooltraceError
+from tooltrace.errors import UnreadableFile
 
 HEAD_BYTES: Final = 1024 * 1024
 """Bytes at the beginning of a file that are examined to detect its format."""
@@ -20,10 +20,6 @@ DAMAGE: Final = (OSError, EOFError, zlib.error)
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _SIZE: Final = 4
-
-
-class UnreadableFile(TooltraceError):
-    """Error for a file that is missing, not readable, or of an unknown format."""
 
 
 def decompressed(stream: io.BufferedReader[Any]) -> io.BufferedReader[Any]:

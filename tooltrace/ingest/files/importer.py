@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from tooltrace.core.records import ToolCall
+from tooltrace.errors import UnreadableFile
 from tooltrace.ingest.files import csv, hello_agents, jsonl, mlflow, otlp_json, parquet, phoenix
-from tooltrace.ingest.files.compression import UnreadableFile
 from tooltrace.ingest.files.reader import Format, SkippedLine, TraceFile
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.writer import Writer

@@ -12,8 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tooltrace.core.records import Record
+from tooltrace.errors import UnreadableFile
 from tooltrace.ingest.files import phoenix
-from tooltrace.ingest.files.reader import Format, TraceFile, UnreadableFile, kind_of, parsed, record_of
+from tooltrace.ingest.files.reader import Format, TraceFile, kind_of, parsed, record_of
 from tooltrace.ingest.reredact import MAX_FILE_FIELD_BYTES, reredact
 from tooltrace.recording.settings import Settings
 from tooltrace.store.schema import RECORDS, quote_identifier, quote_literal

@@ -14,7 +14,8 @@ import orjson
 
 from tooltrace.core.fields import FROM_TEXT, record_from
 from tooltrace.core.records import Record
-from tooltrace.ingest.files.compression import DAMAGE, HEAD_BYTES, UnreadableFile, decompressed
+from tooltrace.errors import UnreadableFile
+from tooltrace.ingest.files.compression import DAMAGE, HEAD_BYTES, decompressed
 from tooltrace.recording.settings import Settings
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.schema import RECORDS
@@ -30,7 +31,6 @@ __all__ = [
     "MAX_LINE_BYTES",
     "SkippedLine",
     "TraceFile",
-    "UnreadableFile",
     "kind_of",
     "parsed",
     "record_of",

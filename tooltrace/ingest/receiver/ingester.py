@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -150,18 +151,17 @@ class Ingester:
                 yield record
 
     def _write(self, lines: list[bytes], rejected: int = 0) -> None:
-        lost = faults.drain()
-        all_lost = {**lost, REJECTED: lost.get(REJECTED, 0) + rejected} if rejected else lost
+        lost = Counter(faults.drain()) + Counter(faults.reclaim())
+        all_lost = lost + Counter({REJECTED: rejected})
         lines.extend(encode(self._loss(reason, count)) for reason, count in all_lost.items())
         if not lines:
             return
         try:
             self._journal.write(b"".join(lines))
         except OSError as error:
-            # drained above: count the losses again, so that the next write reports them
-            for reason, count in lost.items():
-                faults.count(reason, count)
+            faults.restore(lost)  # for the next write
             message = f"the journal of {self._settings.store} cannot be written ({error.strerror or error})"
+            faults.note_error(message)
             faults.warn_once("disk", f"{message}; senders are asked to retry", counted=False)
             raise OtlpError(
                 503, f"{message}; nothing was stored", retry_after=self._limits.disk_retry_seconds

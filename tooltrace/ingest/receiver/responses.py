@@ -11,7 +11,6 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import BadRequest, RetryInfo  # type: ignore[import-untyped] # it ships no types
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped] # it ships no types
 
-from tooltrace.errors import TooltraceError
 from tooltrace.ingest.receiver.limits import ReceiverLimits
 from tooltrace.ingest.receiver.signals import Signal
 
@@ -41,8 +40,8 @@ CODES: Final = {
 """Map from HTTP status to ``google.rpc.Code``."""
 
 
-class OtlpError(TooltraceError):
-    """Error for a request that is refused as a whole."""
+class OtlpError(Exception):
+    """A request that is refused as a whole; the receiver responds with it, and raises it to nobody."""
 
     def __init__(self, status: int, message: str, *, retry_after: int | None = None) -> None:
         super().__init__(message)

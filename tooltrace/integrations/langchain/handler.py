@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from functools import cache, lru_cache
 from threading import RLock
-from typing import Any
+from typing import Any, Unpack
 from uuid import UUID
 
+from tooltrace.core.keywords import checked_keywords
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.framework_call import FrameworkCall
 from tooltrace.normalize.exceptions.control_flow import ending_of
-from tooltrace.recording.tool_spec import ToolSpec, named_spec
+from tooltrace.recording.tool_spec import ToolSettings, ToolSpec, named_spec
 
 try:
     from langchain_core.callbacks import BaseCallbackHandler  # type: ignore[import-not-found,unused-ignore]
@@ -34,13 +35,14 @@ _AGENT = "lc_agent_name"
 class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused-ignore]
     """Handler that records every tool call of its runs: the model's call id, arguments, result or exception.
 
-    One handler may serve any number of runs, in any number of threads. ``options`` are those of ``trace_tool``, applied
-    to every tool (``version``, ``capture``, ``redact``, …). Raises ConfigError for an unknown option.
+    One handler may serve any number of runs, in any number of threads. ``options`` are those of ``trace_tool`` except
+    the name, applied to every tool. Raises UnknownOption for another one, and ConfigError for an invalid value.
     """
 
     run_inline = True  # runs in the caller's context, whose span is the parent
 
-    def __init__(self, **options: Any) -> None:
+    @checked_keywords()
+    def __init__(self, **options: Unpack[ToolSettings]) -> None:
         self._options = options
         named_spec("", **options)  # raises for invalid options early
         self._running: OrderedDict[UUID, FrameworkCall] = OrderedDict()
@@ -101,8 +103,10 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
             forgotten.finish("abandoned")
 
     def _spec_of(self, tool: str, description: str | None) -> ToolSpec:
-        known = {"description": description, **self._options} if description else self._options
-        return named_spec(tool, **known)
+        options = self._options.copy()
+        if description:
+            options.setdefault("description", description)
+        return named_spec(tool, **options)
 
 
 class ProcessHandler(ToolTraceCallbackHandler):

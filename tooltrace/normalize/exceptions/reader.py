@@ -9,7 +9,8 @@ from tooltrace.faults import pass_on_signal
 from tooltrace.normalize.exceptions.codes import CODES, UNDECIDED, ErrorClassification, wait_words
 from tooltrace.normalize.exceptions.custom_readers import READERS, classify_attributes
 from tooltrace.redact.inspection import bases, full_name, is_subclass, module_of, qualname
-from tooltrace.redact.snapshot import exception_message, fix_unicode
+from tooltrace.redact.texts import fix_unicode
+from tooltrace.redact.walk import exception_message
 
 _DEEPEST = 6
 """Maximum depth of nested exceptions that are examined."""

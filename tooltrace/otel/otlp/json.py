@@ -32,7 +32,7 @@ from tooltrace.otel.otlp.json_values import (
     unreadable,
 )
 from tooltrace.otel.span_data import EventData, LinkData, LogData, SpanData, SpanKindName, SpanStatus
-from tooltrace.redact.snapshot import fix_unicode
+from tooltrace.redact.texts import fix_unicode
 
 __all__ = ["MAX_DEPTH", "MalformedOtlp", "logs_from_json", "logs_to_json", "spans_from_json", "spans_to_json"]
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NoReturn
 
-from tooltrace.redact.snapshot import fix_unicode
+from tooltrace.redact.texts import fix_unicode
 
 MAX_DEPTH: Final = 64
 """Maximum nesting depth of lists and maps in one attribute."""

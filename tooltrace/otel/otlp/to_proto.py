@@ -23,7 +23,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Sp
 from tooltrace.otel import attributes as names
 from tooltrace.otel.span_codec import SCOPE
 from tooltrace.otel.span_data import LogData, SpanData, SpanKindName, SpanStatus
-from tooltrace.redact.snapshot import fix_unicode
+from tooltrace.redact.texts import fix_unicode
 
 MAX_DEPTH: Final = 20
 """Maximum nesting depth of lists and maps: each level costs up to four of protobuf's default 100 levels."""

@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 
 from tooltrace.core.records import ToolCall
 from tooltrace.otel import attributes as names
+from tooltrace.otel import sdk_internals
 from tooltrace.otel.span_data import LogData
 from tooltrace.version import __version__
 
@@ -21,6 +22,8 @@ _SEVERITY_TEXT: Final = {None: None, 9: "INFO", 13: "WARN"}
 
 def is_wanted() -> bool:
     """Whether the application has set a LoggerProvider."""
+    if not sdk_internals.has_logger_provider():
+        return False
     return not isinstance(get_logger_provider(), ProxyLoggerProvider | NoOpLoggerProvider)
 
 

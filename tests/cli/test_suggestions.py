@@ -1,0 +1,80 @@
+"""Wrong names: exit code 2, one line, and the nearest names."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("history")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["quer"], "did you mean 'query'"),
+        (["zzz"], "--help lists the commands"),
+        (["clickhouse", "ini"], "did you mean 'init'"),
+        (["query", "failure_rat"], "did you mean 'failure_rate'"),
+        (["query", "failure_rate", "--by", "tol"], "did you mean 'tool'"),
+        (["query", "failure_rate", "-p", "mi_n=3"], "did you mean 'min_n'"),
+        (["query", "failure_rate", "--tool", "serch"], "did you mean 'search'"),
+        (["query", "failure_rate", "--tool", "nothing like it"], "recorded are fetch, search"),
+        (["query", "failure_rate", "--tool", "serch", "--by", "none", "-f", "json"], "did you mean 'search'"),
+        (["compare", "7d", "--tool", "serch"], "did you mean 'search'"),
+        (["compare", "version:1..2"], "no version '1'"),
+        (["query", "compare", "-p", "before_version=1"], "none has been recorded"),
+        (["report", "--tool", "serch", "--format", "json"], "did you mean 'search'"),
+        (["report", "--compare", "version:1..2", "--format", "json"], "no version '1'"),
+        (["export", "csv", "--tool", "serch", "-o", "calls.csv"], "did you mean 'search'"),
+        (["tail", "--no-follow", "--tool", "serch"], "did you mean 'search'"),
+        (["prune", "--older-than", "1d", "--tool", "serch"], "did you mean 'search'"),
+        (["reread", "--rules", "current", "--tool", "serch"], "did you mean 'search'"),
+        (["export", "parqet", "-o", "calls.parquet"], "did you mean 'parquet'"),
+        (["export", "parquet"], "requires a path"),
+        (["export", "csv", "-o", "-"], "pass a path"),
+        (["export", "otlp", "--signal", "trace"], "expected traces, logs, metrics"),
+        (["export", "--status", "otlp"], "without NAME"),
+        (["compare", "1.0..2.0"], "compare version:1.0..2.0"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_wrong_name_is_one_line_with_the_nearest_names(run, monkeypatch, tmp_path, arguments, hint):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    done = run(*arguments)
+    assert done.exit_code == 2, done.output
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert hint in done.stderr
+    assert [path for path in sorted(tmp_path.iterdir()) if path not in before and path.suffix != ".lock"] == []
+
+
+@pytest.mark.parametrize("arguments", [["compare"], ["query", "compare"], ["query", "compare", "--since", "7d"]])
+def test_a_comparison_without_sides_shows_how_to_name_them(run, arguments):
+    done = run(*arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "tooltrace compare 7d" in done.stderr
+    assert "tooltrace compare version:" in done.stderr
+
+
+def test_a_known_tool_without_calls_in_the_window_is_an_empty_result(run):
+    done = run("query", "errors", "--tool", "search", "--until", "2001-01-01", "-f", "json")
+    assert (done.exit_code, json.loads(done.stdout)) == (0, [])
+    assert "No results" in done.stderr
+
+
+def test_a_version_of_another_tool_is_unknown(run, put, made):
+    put(made(40, tool="fetch", tool_version="2.0"))
+    assert run("query", "compare", "-p", "before_version=2.0", "-f", "json").exit_code == 0
+    done = run("query", "compare", "-p", "before_version=2.0", "--tool", "search")
+    assert done.exit_code == 2
+    assert "no version of search '2.0'" in done.stderr
+
+
+def test_compare_runs_the_query_of_that_name(run, put, made):
+    put(made(40, tool="fetch", tool_version="1.0"), made(41, tool="fetch", tool_version="2.0"))
+    given = ["-p", "before_version=1.0", "-p", "version=2.0", "-f", "json"]
+    rows = json.loads(run("compare", "version:1.0..2.0", "-f", "json").stdout)
+    assert rows == json.loads(run("query", "compare", *given).stdout)
+    assert {row["tool"] for row in rows} == {"fetch"}

@@ -1,0 +1,48 @@
+"""The Chinese pages have the code, the headings and the links of the English ones; comments in code may be Chinese."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+
+import pytest
+
+from tests.docs.test_pages import HEADING, LINK, ROOT, TRANSLATED, blocks, prose
+
+CHINESE = re.compile(r"[\u4e00-\u9fff]")
+
+
+def without_comments(kind: str, code: str) -> list[str]:
+    """Return the code of a block without its comments; the name of a file in the first line stays."""
+    if kind == "python":
+        tokens = tokenize.generate_tokens(io.StringIO(code).readline)
+        return [each.string for each in tokens if each.type != tokenize.COMMENT or each.start == (1, 0)]
+    return [re.sub(r"\s+# .*$", "", line) for line in code.splitlines()] if kind == "sh" else [code]
+
+
+@pytest.mark.parametrize(("chinese", "english"), TRANSLATED.items())
+def test_a_chinese_page_has_the_code_of_the_english_page(chinese: str, english: str) -> None:
+    there, here = blocks(ROOT / english), blocks(ROOT / chinese)
+    assert [kind for kind, _ in here] == [kind for kind, _ in there]
+    for (kind, code), (_, translated) in zip(there, here, strict=True):
+        assert without_comments(kind, translated) == without_comments(kind, code), code
+
+
+@pytest.mark.parametrize(("chinese", "english"), TRANSLATED.items())
+def test_a_chinese_page_has_the_sections_and_the_links_of_the_english_page(chinese: str, english: str) -> None:
+    texts = [prose(ROOT / page) for page in (english, chinese)]
+    sections = [len(HEADING.findall(text)) for text in texts]
+    assert sections[0] == sections[1]
+    pages = [
+        sorted(link.partition("#")[0].replace(".zh.md", ".md") for link in LINK.findall(text) if not "README" in link)
+        for text in texts
+    ]
+    assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize("chinese", TRANSLATED)
+def test_the_text_of_a_chinese_page_is_chinese(chinese: str) -> None:
+    paragraphs = [part for part in re.split(r"\n\s*\n", prose(ROOT / chinese)) if len(part) > 40]
+    assert paragraphs
+    assert [part for part in paragraphs if not CHINESE.search(part)] == []

@@ -1,0 +1,259 @@
+"""The Python API as a user sees it: signatures, help texts, misspelled and old names, and the exceptions."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import pkgutil
+import pydoc
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Unpack, get_origin
+
+import pytest
+
+import tooltrace as tt
+from tooltrace import errors, exporters, integrations, toolutil
+from tooltrace.core.keywords import checked_keywords
+from tooltrace.exporters import protocol
+from tooltrace.store import base, url
+from tooltrace.store.duckdb_store import DuckDBStore
+from tooltrace.store.result import QueryResult
+
+MAX_SIGNATURE = 1000
+"""Maximum length of a signature in characters; that of ``configure`` has 18 options with their types."""
+MAX_HELP = 5000
+"""Maximum length of the help of one function."""
+RECORDS = {"ToolCall"}
+"""Classes with one argument for each column of a table."""
+
+
+def members(owner: Any, title: str) -> Iterator[tuple[str, Any]]:
+    for name, value in vars(owner).items():
+        if isinstance(value, classmethod | staticmethod):
+            value = value.__func__
+        own = getattr(value, "__module__", "").startswith("tooltrace")  # not what typing.Protocol adds
+        if inspect.isfunction(value) and own and (not name.startswith("_") or name == "__init__"):
+            yield f"{title}.{name}", value
+
+
+def public_callables() -> dict[str, Callable[..., Any]]:
+    found: dict[str, Callable[..., Any]] = {}
+    classes: list[Any] = [
+        base.StoreBackend,
+        base.SqlSandbox,
+        base.StoreConnection,
+        DuckDBStore,
+        QueryResult,
+        url.Address,
+    ]
+    for name in tt.__all__:
+        value = getattr(tt, name)
+        if inspect.isclass(value):
+            classes.append(value)
+        elif inspect.isroutine(value):
+            found[name] = value
+    for name in ("AtomicDestination", "Destination", "MultiPartDestination", "Target"):
+        classes.append(getattr(protocol, name))
+    classes += [getattr(errors, name) for name in errors.__all__]
+    for kind in classes:
+        found.update(members(kind, kind.__name__))
+    found["ToolResponse.error"] = tt.ToolResponse.error
+    for name in ("register_store", "open_store"):
+        found[name] = getattr(base, name)
+    found.update({f"toolutil.{name}": getattr(toolutil, name) for name in toolutil.__all__})
+    for module in pkgutil.iter_modules(exporters.__path__):
+        loaded = importlib.import_module(f"tooltrace.exporters.{module.name}")
+        found.update({f"{module.name}.{name}": value for name, value in own_functions(loaded)})
+    for module in pkgutil.iter_modules(integrations.__path__):
+        loaded = importlib.import_module(f"tooltrace.integrations.{module.name}")
+        if hasattr(loaded, "install"):
+            found.update({f"{module.name}.{name}": getattr(loaded, name) for name in ("install", "remove")})
+    return found
+
+
+def own_functions(module: Any) -> Iterator[tuple[str, Any]]:
+    for name, value in vars(module).items():
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_"):
+            yield name, value
+
+
+CALLABLES = public_callables()
+
+
+def test_every_public_option_has_a_name_and_a_type() -> None:
+    """No ``**options``: ``help`` and type checkers see each option. Queries declare theirs by ``Unpack``."""
+    assert {"configure", "trace_tool", "context", "TraceLogger.call", "ToolRegistry.resume", "StoreBackend.prune"} <= {
+        *CALLABLES
+    }
+    for title, function in CALLABLES.items():
+        signature = inspect.signature(function)
+        for parameter in signature.parameters.values():
+            where = f"{title}({parameter.name})"
+            if parameter.kind is parameter.VAR_KEYWORD:
+                hint = str(parameter.annotation)
+                assert hint.startswith("Unpack[") or get_origin(parameter.annotation) is Unpack, where
+            if parameter.name not in ("self", "cls"):
+                assert parameter.annotation is not parameter.empty, where
+    assert "**" not in str(inspect.signature(tt.configure)) + str(inspect.signature(tt.TraceLogger))
+
+
+@pytest.mark.parametrize("name", sorted({*tt.__all__} - {"__version__"}))
+def test_a_help_text_is_short_and_shows_no_objects(name: str) -> None:
+    value = getattr(tt, name)
+    text = pydoc.plaintext.document(value)
+    signature = next((line for line in text.splitlines() if f"{name}(" in line), "")
+    assert " at 0x" not in signature
+    if name not in RECORDS:
+        assert len(signature) < MAX_SIGNATURE, signature
+    if not inspect.isclass(value) and callable(value):
+        assert len(text) < MAX_HELP
+    assert len(repr(value)) < 200
+    assert name == "NextAction" or inspect.getdoc(value), f"{name} has no docstring"  # a Literal has none
+
+
+def test_rules_print_as_their_names() -> None:
+    assert repr(tt.RULES) == "tooltrace.RULES"
+    assert repr(tt.CERTAIN_RULES) == "tooltrace.CERTAIN_RULES"
+    assert "rules: 'Iterable[Rule]' = tooltrace.RULES" in str(inspect.signature(tt.configure))
+    assert repr(tt.RULES[0]) == "Rule('exception', 'certain')"
+    assert (*tt.RULES,) == tt.RULES
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tt.context(converstion_id="c"), "context() has no option 'converstion_id'; did you mean 'conversation_id'?"),  # type: ignore[call-arg]
+        (lambda: tt.configure(durabilty="call"), "configure() has no option 'durabilty'; did you mean 'durability'?"),  # type: ignore[call-arg]
+        (lambda: tt.trace_tool(nme="x"), "trace_tool() has no option 'nme'; did you mean 'name'?"),  # type: ignore[call-overload]
+        (lambda: tt.TraceLogger(versoin="1"), "TraceLogger() has no option 'versoin'; did you mean 'version'?"),  # type: ignore[call-arg]
+        (lambda: tt.tool(discription="x"), "tool() has no option 'discription'; did you mean 'description'?"),  # type: ignore[call-overload]
+        (lambda: tt.ToolRegistry().register(len, replce=True), "register() has no option 'replce'; did you mean 'replace'?"),  # type: ignore[call-overload]
+        (lambda: tt.label(call_id="c", corect=True), "label() has no option 'corect'; did you mean 'correct' or 'score'?"),  # type: ignore[call-arg]
+        (lambda: tt.correct(call_id="c", staus="error"), "correct() has no option 'staus'; did you mean 'status'?"),  # type: ignore[call-arg]
+        (lambda: tt.connect(journal_only=True), "connect() has no option 'journal_only'; did you mean 'journals_only'?"),  # type: ignore[call-arg]
+    ],
+)  # fmt: skip
+def test_a_misspelled_option_is_a_type_error_with_a_suggestion(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert message in str(caught.value)
+    assert isinstance(caught.value, errors.UnknownOption)
+
+
+def test_an_attribute_of_ones_own_belongs_in_attributes() -> None:
+    with pytest.raises(TypeError, match=r"attributes=\{'tenant': …\}"):
+        tt.context(tenant="t1")  # type: ignore[call-arg]
+
+
+def test_a_misspelled_parameter_of_a_query_has_a_suggestion(store: Path) -> None:
+    tt.configure(store=store)
+    with pytest.raises(errors.BadParameter, match="did you mean 'since'"):
+        tt.query("failure_rate", sinc="7d")  # type: ignore[call-arg]
+
+
+def test_an_error_inside_the_function_is_not_changed() -> None:
+    @checked_keywords()
+    def run(*, value: object) -> object:
+        return len(value, valeu=1)  # type: ignore[call-arg, arg-type]
+
+    with pytest.raises(TypeError, match="no keyword arguments") as caught:
+        run(value=1)
+    assert not isinstance(caught.value, errors.UnknownOption)
+
+
+def test_a_checked_function_keeps_its_name_its_kind_and_its_signature() -> None:
+    @checked_keywords()
+    async def fetch(url: str, *, timeout: float = 1.0) -> str:
+        """Fetch."""
+        return url
+
+    assert (fetch.__name__, fetch.__doc__) == ("fetch", "Fetch.")
+    assert inspect.iscoroutinefunction(fetch)
+    assert list(inspect.signature(fetch).parameters) == ["url", "timeout"]
+    assert asyncio.run(fetch("a", timeout=2.0)) == "a"
+    with pytest.raises(TypeError, match="did you mean 'timeout'"):
+        asyncio.run(fetch("a", timout=2.0))  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (lambda: tt.context(agent_name="clerk"), "context(agent_name=…) is now called agent="),  # type: ignore[call-arg]
+        (lambda: tt.configure(service_name="shop"), "configure(service_name=…) is now called service="),  # type: ignore[call-arg]
+        (lambda: tt.label(call_id="c", correct=True, source="ann"), "label(source=…) is now called labeler="),  # type: ignore[call-arg]
+        (lambda: tt.label(call_id="c", correct=True, kind="agent"), "label(kind=…) is now called labeler_kind="),  # type: ignore[call-arg]
+        (lambda: tt.outcome_from(lambda row: None, labeler="x", kind="agent"), "outcome_from(kind=…) is now called labeler_kind="),  # type: ignore[call-arg]
+        (lambda: tt.ToolError, "tooltrace.ToolError is now called ErrorInfo"),
+    ],
+)  # fmt: skip
+def test_an_old_spelling_works_with_a_warning_at_the_callers_line(
+    old: Callable[[], object], new: str, store: Path
+) -> None:
+    tt.configure(store=store)
+
+    @tt.trace_tool
+    def look() -> int:
+        return 1
+
+    look()
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always")
+        old()
+    [warning] = [each for each in issued if each.category is DeprecationWarning]
+    assert new in str(warning.message)
+    assert warning.filename == __file__
+
+
+def test_an_old_spelling_has_the_same_effect(store: Path) -> None:
+    tt.configure(store=store)
+
+    @tt.trace_tool
+    def look() -> int:
+        return 1
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        with tt.context(agent_name="clerk", call_id="c"):  # type: ignore[call-arg]
+            look()
+        tt.label(call_id="c", correct=True, source="ann", kind="person")  # type: ignore[call-arg]
+        assert tt.ToolError is tt.ErrorInfo
+    with tt.connect() as db:
+        assert db.execute("SELECT agent FROM tool_calls").fetchall() == [("clerk",)]
+        assert db.execute("SELECT labeler, labeler_kind FROM outcomes").fetchall() == [("ann", "person")]
+
+
+def test_both_spellings_at_once_are_refused() -> None:
+    with pytest.raises(TypeError, match="pass 'agent' only"):
+        tt.context(agent="a", agent_name="b")  # type: ignore[call-arg]
+
+
+def test_tooltrace_errors_has_every_exception_that_a_user_may_catch() -> None:
+    for found in subclasses(errors.TooltraceError):
+        private = found.__name__.startswith("_")
+        if found.__module__.startswith("tooltrace") and not private:
+            assert found.__module__ == "tooltrace.errors", f"{found.__name__} belongs in tooltrace.errors"
+            assert found.__name__ in errors.__all__
+    for name in errors.__all__:
+        found = getattr(errors, name)
+        assert issubclass(found, errors.TooltraceError | UserWarning)
+        origin = "Issued by: " if issubclass(found, Warning) else "Raised by: "
+        assert origin in (inspect.getdoc(found) or ""), f"{name} does not state when it is raised"
+    assert protocol.Unavailable is errors.Unavailable
+
+
+def subclasses(kind: type) -> Iterator[type]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from subclasses(each)
+
+
+def test_the_query_options_are_the_parameters_of_all_queries() -> None:
+    from tooltrace.analysis import catalogue
+    from tooltrace.analysis.parameters import QueryOptions
+
+    found = catalogue()
+    queries = found.values() if isinstance(found, dict) else found
+    assert set(QueryOptions.__annotations__) == {each.name for query in queries for each in query.header.parameters}

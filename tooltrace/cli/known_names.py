@@ -1,0 +1,53 @@
+"""The check that the tools and versions of a command line exist, with the nearest names where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tooltrace.cli.errors import UsageError
+from tooltrace.cli.sanitize import clean
+from tooltrace.errors import UnsupportedByStore, near
+from tooltrace.store.base import Store, open_store
+from tooltrace.store.result import Statement
+
+_LISTED = 8
+"""Maximum number of names that a message lists where none of them is similar."""
+_SQL = "SELECT DISTINCT tool, tool_version FROM "
+
+
+def require_known(store: Store, *, tools: Iterable[str | None] = (), versions: Iterable[str | None] = ()) -> None:
+    """Raise UsageError where no attempt of one of ``tools``, or with one of ``versions``, was ever recorded.
+
+    With one tool, its own versions are meant. Asks nothing without a name; None stands for a name that was not given.
+    Raises StoreError where the store cannot be read.
+    """
+    tools, versions = (list(filter(None, names)) for names in (tools, versions))
+    if not tools and not versions:
+        return
+    found = open_store(store)
+    rows = found.query(Statement(sql=_sql(found))).rows
+    recorded = {tool for tool, _ in rows}
+    for tool in tools:
+        _require("tool", tool, recorded, str(found))
+    of_tool = {version for tool, version in rows if version and (len(tools) != 1 or tool == tools[0])}
+    for version in versions:
+        _require("version" + (f" of {tools[0]}" if len(tools) == 1 else ""), version, of_tool, str(found))
+
+
+def _sql(store: Store) -> str:
+    try:
+        has_rollups = bool(open_store(store).path)
+    except UnsupportedByStore:
+        has_rollups = False
+    return f"{_SQL} attempts UNION {_SQL} rollups" if has_rollups else f"{_SQL} tool_calls"
+
+
+def _require(kind: str, name: str, recorded: set[str], store: str) -> None:
+    if name in recorded:
+        return
+    hint = near(name, recorded)
+    if not hint:
+        names = sorted(recorded)
+        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+        hint = f"; recorded are {', '.join(names[:_LISTED])}{more}" if names else "; none has been recorded"
+    raise UsageError(clean(f"there is no {kind} {name!r} in {store}{hint}"))

@@ -1,0 +1,140 @@
+"""Running a named query for a command: its parameters, its output in every format, and what to read next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tooltrace.analysis import Query, find, query_store
+from tooltrace.cli.errors import UsageError
+from tooltrace.cli.known_names import require_known
+from tooltrace.cli.next_command import OVERVIEW, next_of, print_next, program
+from tooltrace.cli.output_file import is_file
+from tooltrace.cli.sanitize import clean
+from tooltrace.errors import StoreMissing, UnknownQuery, near
+from tooltrace.store.base import StoreBackend
+from tooltrace.store.result import QueryResult, Row
+
+if TYPE_CHECKING:
+    from tooltrace.cli.table_layout import TableLayout
+
+_SIDES = ("before_since", "before_until", "before_version")
+SIDES_EXAMPLES = (
+    "tooltrace compare version:1.0..2.0   (two versions)",
+    "tooltrace compare 7d                 (the last 7 days, and the 7 days before)",
+    "tooltrace compare 14d..7d            (the week before the last 7 days, and since then)",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryOutput:
+    """How to print a result."""
+
+    form: str
+    limit: int | None = None
+    columns: tuple[str, ...] = ()
+    """The columns to print; empty: all, as far as they say something and fit."""
+    everything: bool = False
+    """Whether a table shows rows and columns that say nothing, and those that do not fit."""
+
+
+def run_query(
+    query: Query, by: Sequence[str] | None, params: Mapping[str, Any], output: QueryOutput, store: StoreBackend
+) -> None:
+    """Run ``query`` and print the result, and for people on standard error what is hidden and the next command.
+
+    Raises UsageError for an unknown tool, version or column, BadParameter, and StoreError.
+    """
+    params = _with_limit(query, params, output.limit)
+    statement = query.statement(by, **params)
+    if query.name == "compare" and not any(params.get(name) for name in _SIDES):
+        raise UsageError(sides_missing())
+    unknown = [name for name in output.columns if name not in query.columns(by)]
+    if unknown:
+        hint = near(unknown[0], query.columns(by)) or f"; its columns are {', '.join(query.columns(by))}"
+        raise UsageError(f"query {query.name} has no column {unknown[0]!r}{hint}")
+    try:
+        versions = [params.get(name) for name in ("before_version", "version")]
+        require_known(store, tools=[params.get("tool")], versions=versions)
+        result = store.query(statement)
+    except StoreMissing:
+        if output.form != "table":  # programs get an empty result in their format; people get only the message
+            columns = [(column, "VARCHAR") for column in output.columns or query.columns(by)]
+            _print(QueryResult.of_rows(columns, (), statement), query, output)
+        raise
+    rows = _print(result, query, output)
+    if result.note:
+        click.echo(result.note, err=True)
+    if not result.rows:
+        reason = ", ".join(f"{name} {value}" for name, value in params.items())
+        _print_empty(reason, store, is_table=output.form == "table")
+    elif output.form == "table":
+        print_next(next_of(query, result.columns, rows, params), store)
+
+
+def find_query(name: str) -> Query:
+    """Return the query of that name. Raises UnknownQuery, and UsageError where ``name`` is the file of a store."""
+    try:
+        return find(name)
+    except UnknownQuery as error:
+        if "://" in name or Path(name).suffix or is_file(name):
+            raise UsageError(
+                f"there is no query {name!r}; to name the store, pass it after the query: "
+                f"{program()} query overview {name}"
+            ) from error
+        raise
+
+
+def sides_missing() -> str:
+    """Return the message for a comparison without sides."""
+    return "a comparison needs two sides, versions or times:\n" + "\n".join(f"  {each}" for each in SIDES_EXAMPLES)
+
+
+def _with_limit(query: Query, params: Mapping[str, Any], limit: int | None) -> dict[str, Any]:
+    """Return ``params`` with ``limit`` where the query itself has that parameter, so that it may return more rows too."""
+    has_limit = any(parameter.name == "limit" for parameter in query.header.parameters)
+    return {"limit": limit, **params} if has_limit and limit is not None else dict(params)
+
+
+def _print(result: QueryResult, query: Query, output: QueryOutput) -> Sequence[Row]:
+    """Print the result, and return the printed rows."""
+    from tooltrace.cli.output import write
+
+    positions = [result.columns.index(name) for name in output.columns]
+    if output.form != "table":
+        result = result if output.limit is None else result.limited(output.limit)
+        write(result.with_columns_at(positions) if positions else result, output.form)
+        return result.rows
+    layout = _write_table(result, query, output, positions)
+    if note := layout.note():
+        click.echo(clean(note), err=True)
+    return layout.rows
+
+
+def _write_table(result: QueryResult, query: Query, output: QueryOutput, positions: Sequence[int]) -> TableLayout:
+    """Print the table, and return what it shows."""
+    from tooltrace.cli.table import console, write_table
+    from tooltrace.cli.table_layout import choose, everything
+
+    if positions:
+        layout = replace(everything(result, output.limit), positions=tuple(positions))
+    elif output.everything:
+        layout = everything(result, output.limit)
+    else:
+        of = query.header
+        layout = choose(result, important=of.important, hidden=of.hidden, limit=output.limit, width=console().width)
+    write_table(result, layout)
+    return layout
+
+
+def _print_empty(reason: str, store: StoreBackend, *, is_table: bool) -> None:
+    has_calls = bool(query_store(store, "recent", limit=1).fetchall())
+    if not reason and not has_calls:
+        reason = "no call has been recorded"
+    click.echo(clean(f"No results in {store}{f' ({reason})' if reason else ''}."), err=True)
+    if is_table:
+        print_next(OVERVIEW if has_calls else "demo", store)

@@ -1,0 +1,97 @@
+"""The command that leads on from a result, as the user can type it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tooltrace.analysis import Query, find
+from tooltrace.cli.sanitize import clean
+from tooltrace.recording.settings import default_address, default_store
+from tooltrace.store.base import Store
+from tooltrace.store.result import Row
+
+OVERVIEW = "query overview"
+_FIELD = re.compile(r"\{(\w+)\}")
+
+
+@cache
+def program() -> str:
+    """Return the words with which the user starts this program: ``tooltrace`` where the shell finds it under that name."""
+    started = Path(sys.argv[0] if sys.argv else "")
+    on_path = shutil.which("tooltrace")
+    if started.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m tooltrace.cli"
+    if started.name != "tooltrace" or (on_path is not None and _is_same(Path(on_path), started)):
+        return "tooltrace"
+    file = started.absolute()
+    return shlex.quote(str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file))
+
+
+def store_words(store: Store) -> str:
+    """Return `` --store …`` for a command on ``store``; an empty text where it is the default."""
+    default = default_address() or default_store()
+    return "" if str(store) == str(default) else f" --store {shlex.quote(_short(str(store)))}"
+
+
+def print_next(command: str, store: Store) -> None:
+    """Print ``command``, the arguments of a command on ``store``, on standard error."""
+    click.echo(clean(f"Next: {program()} {command}{store_words(store)}"), err=True)
+
+
+def next_of(query: Query, columns: Sequence[str], rows: Sequence[Row], window: Mapping[str, Any]) -> str:
+    """Return the command that leads on from ``rows``, by the first of them that has the values of its arguments.
+
+    An option without a value is left out; without a value for an argument, the command is that for an overview.
+    ``window``: the user's texts for ``since`` and ``until``, which the next query gets too.
+    """
+    needed = [columns.index(name) for name in _FIELD.findall(query.header.next) if name in columns]
+    best = next((row for row in rows if all(row[at] is not None for at in needed)), rows[0])
+    row = dict(zip(columns, best, strict=True))
+    words: list[str] = []
+    for word in query.header.next.split():
+        field = _FIELD.fullmatch(word)
+        if field is None:
+            words.append(word)
+        elif row.get(field[1]) is not None:
+            words.append(shlex.quote(str(row[field[1]])))
+        elif words and words[-1].startswith("-"):
+            words.pop()
+        else:
+            return OVERVIEW
+    return " ".join([*words, *_window_words(words, window)])
+
+
+def _window_words(words: list[str], window: Mapping[str, Any]) -> list[str]:
+    if len(words) < 2 or words[0] != "query":
+        return []
+    known = {parameter.name for parameter in find(words[1]).header.parameters}
+    return [
+        f"--{name} {shlex.quote(str(window[name]))}"
+        for name in ("since", "until")
+        if isinstance(window.get(name), str) and name in known
+    ]
+
+
+def _short(store: str) -> str:
+    """Return a path below the working directory as a relative one."""
+    path = Path(store)
+    if not path.is_absolute():
+        return store
+    below = path.is_relative_to(Path.cwd())
+    return str(path.relative_to(Path.cwd())) if below else store
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False

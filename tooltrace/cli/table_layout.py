@@ -1,0 +1,143 @@
+"""The choice of the columns and rows of a result that a table shows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from tooltrace.cli.cells import format_cells, title, unit_column
+from tooltrace.report.numbers import NUMERIC_UNITS
+from tooltrace.store.result import QueryResult, ResultColumn, Row
+
+NAME_WIDTH = 16
+"""Minimum width of a column of names, unless they are shorter."""
+TEXT_WIDTH = 24
+"""Minimum width of a column of sentences, unless they are shorter."""
+ID_WIDTH = 36
+"""Maximum length of a word without spaces that is never broken, such as an id."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableLayout:
+    """The rows and columns that a table shows, and those that it leaves out."""
+
+    positions: tuple[int, ...]
+    """Positions of the shown columns."""
+    rows: tuple[Row, ...]
+    empty: tuple[str, ...] = ()
+    """Names of the columns that say nothing in these rows."""
+    narrow: tuple[str, ...] = ()
+    """Names of the columns for which the terminal is too narrow."""
+    left_out: int = 0
+    """Number of rows that say nothing."""
+    cut: int = 0
+    """Number of further rows, beyond a limit."""
+
+    def note(self) -> str:
+        """Return sentences on what is left out, or an empty text."""
+        if not self.rows:
+            return ""
+        parts = [f"{self.left_out:,} row{'s' if self.left_out > 1 else ''} without data"] if self.left_out else []
+        parts += [f"columns without values ({', '.join(self.empty)})"] if self.empty else []
+        parts += [f"columns for a wider terminal ({', '.join(self.narrow)})"] if self.narrow else []
+        sentences = [f"{len(self.rows):,} of {len(self.rows) + self.cut:,} rows (--limit)."] if self.cut else []
+        sentences += [f"Hidden: {'; '.join(parts)}. Show everything: --all"] if parts else []
+        return " ".join(sentences)
+
+
+def everything(result: QueryResult, limit: int | None = None) -> TableLayout:
+    """Return the layout with every column and ``limit`` rows.
+
+    The limits of intervals are not columns of a table: they stand beside the figure.
+    """
+    shown = tuple(at for at, column in enumerate(result.fields) if not column.end_of and column.unit != "parts")
+    rows = tuple(result.rows[:limit])
+    return TableLayout(shown, rows, cut=len(result.rows) - len(rows))
+
+
+def choose(
+    result: QueryResult,
+    *,
+    important: Sequence[str] = (),
+    hidden: Collection[str] = (),
+    limit: int | None = None,
+    width: int,
+) -> TableLayout:
+    """Return the layout without rows and columns that say nothing, in at most ``width`` characters.
+
+    ``important``: the columns to show first; the others follow in their own order. ``hidden``: a row in which all these
+    columns are 0 or NULL is left out, unless that holds for all rows. Columns of groups are always shown. A result of one
+    row keeps all its columns, and is printed as a list where it is too wide.
+    """
+    telling = _telling_rows(result, hidden)
+    rows = telling[:limit]
+    shown, empty = _telling_columns(result, rows)
+    narrow = set() if len(result.rows) == 1 else _narrow(result, rows, shown, important, width)
+    return TableLayout(
+        tuple(at for at in shown if at not in narrow),
+        tuple(rows),
+        empty=tuple(empty),
+        narrow=tuple(result.fields[at].name for at in shown if at in narrow),
+        left_out=len(result.rows) - len(telling),
+        cut=len(telling) - len(rows),
+    )
+
+
+def min_width(column: ResultColumn, cells: Sequence[str]) -> int:
+    """Return the minimum readable width of a column: figures and ids unbroken, sentences in several lines."""
+    heading = max(map(len, title(column).split()), default=1)
+    longest = max(map(len, cells), default=0)
+    if column.unit not in NUMERIC_UNITS:
+        word = max((len(word) for cell in cells for word in cell.split()), default=0)
+        has_sentences = any(" " in cell for cell in cells)
+        longest = min(longest, max(TEXT_WIDTH, min(word, ID_WIDTH)) if has_sentences else ID_WIDTH)
+    return max(longest, heading)
+
+
+def total_width(columns: Sequence[ResultColumn], cells: Sequence[Sequence[str]]) -> int:
+    """Return the minimum readable width of a table."""
+    return sum(min_width(column, [line[at] for line in cells]) + 2 for at, column in enumerate(columns))
+
+
+def _telling_rows(result: QueryResult, hidden: Collection[str]) -> list[Row]:
+    at = [result.columns.index(name) for name in hidden if name in result.columns]
+    rows = [row for row in result.rows if any(row[position] for position in at)] if at else []
+    return rows or list(result.rows)
+
+
+def _telling_columns(result: QueryResult, rows: Sequence[Row]) -> tuple[list[int], list[str]]:
+    shown: list[int] = []
+    empty: list[str] = []
+    for at, column in enumerate(result.fields):
+        if column.end_of or column.unit == "parts" or at == unit_column(result):
+            continue
+        if (
+            at < result.groups
+            or not column.meaning
+            or not rows
+            or any(row[at] if column.unit in ("aside", "mark") else row[at] is not None for row in rows)
+        ):
+            shown.append(at)
+        else:
+            empty.append(column.name)
+    return shown, empty
+
+
+def _narrow(
+    result: QueryResult, rows: Sequence[Row], shown: Sequence[int], important: Sequence[str], width: int
+) -> set[int]:
+    """Return the positions of the columns that do not fit into ``width``."""
+    cells = format_cells(result, rows, shown)
+    widths = {at: min_width(result.fields[at], [line[i] for line in cells]) + 2 for i, at in enumerate(shown)}
+    rank = {name: number for number, name in enumerate(important)}
+    left = width - sum(widths[at] for at in shown if at < result.groups)
+    narrow: set[int] = set()
+    for at in sorted(
+        (at for at in shown if at >= result.groups), key=lambda at: (rank.get(result.fields[at].name, len(rank)), at)
+    ):
+        # behind the first column that does not fit, a column of details would stand alone
+        if widths[at] > left or (narrow and result.fields[at].name not in rank):
+            narrow.add(at)
+        else:
+            left -= widths[at]
+    return narrow

@@ -1,0 +1,115 @@
+"""The settings that a spawned child takes over from the process that started it.
+
+A forked child has the settings of its parent in memory. A child that multiprocessing or concurrent.futures spawns, or
+starts by a fork server, imports the main module anew and skips the block under ``if __name__ == "__main__":``, and so a
+``configure`` in that block. ``configure`` therefore leaves the path of the store, the durability, the capture, the service
+and the redacted keys in an environment variable, which only children of that very process read.
+
+No credential is in it: neither the URL of a remote store, nor patterns of a redaction. A redaction that cannot be passed
+on, because it has a function or patterns, makes the child record neither arguments nor results.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypedDict
+
+import msgspec
+
+from tooltrace.faults import faults, suppress_faults
+from tooltrace.redact.redaction import Redaction
+
+if TYPE_CHECKING:
+    from tooltrace.recording.settings import Durability, Settings
+    from tooltrace.recording.tool_spec import Capture
+
+VARIABLE: Final = "TOOLTRACE_PARENT_SETTINGS"
+"""Name of the environment variable."""
+
+
+class Inherited(msgspec.Struct, frozen=True):
+    """The settings of a parent process."""
+
+    pid: int
+    """The process that set them; only its children use them."""
+    store: str | None
+    durability: str | None
+    capture: str
+    service: str | None
+    keys: tuple[str, ...] = ()
+    """Further keys whose values are redacted."""
+    emails: bool = False
+    redaction_complete: bool = True
+    """False where the redaction has a function or patterns, which cannot be passed on."""
+
+
+class InheritedOptions(TypedDict, total=False):
+    """The arguments of ``Settings`` that a child takes over."""
+
+    store: Path | None
+    durability: Durability | None
+    capture: Capture
+    service_name: str | None
+    redaction: Redaction
+
+
+def bequeath(settings: Settings) -> None:
+    """Leave ``settings`` for children that this process spawns from now on."""
+    redaction = settings.redaction
+    inherited = Inherited(
+        pid=os.getpid(),
+        store=None if settings.store is None else str(settings.store),
+        durability=settings.durability,
+        capture=settings.capture,
+        service=settings.service_name,
+        keys=tuple(sorted(redaction.normal_keys)),
+        emails=redaction.emails,
+        redaction_complete=redaction.hook is None and not tuple(redaction.patterns),
+    )
+    with suppress_faults("configure", lost=0):
+        os.environ[VARIABLE] = msgspec.json.encode(inherited).decode()
+
+
+def parent_pid() -> int | None:
+    """Return the parent's process id in a child of multiprocessing or concurrent.futures. Imports neither module."""
+    process = sys.modules.get("multiprocessing.process")
+    parent = None if process is None else process.parent_process()
+    return None if parent is None else parent.pid
+
+
+def inherited() -> Inherited | None:
+    """Return the settings of the process that spawned this one; None without such a process or settings."""
+    text = os.environ.get(VARIABLE)
+    if text is None or (parent := parent_pid()) is None:
+        return None
+    try:
+        found = msgspec.json.decode(text, type=Inherited)
+    except msgspec.DecodeError:  # of another version of tooltrace
+        return None
+    return found if found.pid == parent else None
+
+
+def inherited_options() -> InheritedOptions:
+    """Return the settings of the parent process as arguments of ``Settings``; empty where there is no such parent.
+
+    Warns once where the parent's redaction could not be passed on.
+    """
+    found = inherited()
+    if found is None:
+        return {}
+    if not found.redaction_complete:
+        faults.warn_once(
+            "inherited redaction",
+            "this process records neither arguments nor results: the redact= of its parent has a function or patterns, "
+            "which a spawned process does not get; call tooltrace.configure(redact=…) at the top level of the main module",
+            counted=False,
+        )
+    return {
+        "store": None if found.store is None else Path(found.store),
+        "durability": found.durability,  # type: ignore[typeddict-item]  # checked by Settings
+        "capture": found.capture if found.redaction_complete else "metadata",  # type: ignore[typeddict-item]
+        "service_name": found.service,
+        "redaction": Redaction(keys=found.keys, emails=found.emails),
+    }

@@ -1,0 +1,61 @@
+"""Texts of recorded values: valid Unicode, and the parts that are kept of a long one."""
+
+from __future__ import annotations
+
+import codecs
+
+from tooltrace.redact.inspection import full_name
+
+SNAPSHOT_SIZE = 64 * 1024
+"""Maximum characters of text that one snapshot reads from objects in the tool's own thread."""
+MAX_JSON = 1024 * 1024
+"""Maximum bytes of plain data in a snapshot: rules and redaction read as much whole. A larger value is cut."""
+MARGIN = 4096
+"""Characters past the limit that are kept of a long text, to redact it before it is cut: longer than any secret."""
+TAIL = 4096
+"""Characters at the end of a long text that are kept for rules, which may look for an exit status there."""
+
+
+def cut_text(text: str, limit: int) -> str:
+    """Return ``text``, or a part of it where it is long: its front, from which a field is made, and its end.
+
+    The whole text is not copied. A text that may be JSON stays whole up to MAX_JSON characters, because rules and
+    redaction read it by its members.
+    """
+    room = limit + MARGIN
+    if len(text) <= room + TAIL or (
+        len(text) <= MAX_JSON and (text[:1] in "{[" or text[:64].lstrip()[:1] in ("{", "["))
+    ):
+        return text
+    return text[:room] + text[-TAIL:]
+
+
+def utf8_size(text: str) -> int:
+    """Return the size of ``text`` in UTF-8 without a copy of the whole text."""
+    if text.isascii():
+        return len(text)
+    step = 1 << 16
+    return sum(len(text[at : at + step].encode("utf-8", "surrogatepass")) for at in range(0, len(text), step))
+
+
+def fix_unicode(text: str) -> str:
+    """Return ``text`` as valid Unicode: surrogate pairs joined, lone surrogates replaced by U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def is_utf8(front: bytes) -> bool:
+    """Whether ``front`` begins a UTF-8 text; its last character may be cut."""
+    try:
+        codecs.getincrementaldecoder("utf-8")("strict").decode(front)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def marker(value: object) -> str:
+    """Return the text that is recorded in place of an object that cannot be read: its type."""
+    return fix_unicode(f"<{full_name(type(value))}>")
