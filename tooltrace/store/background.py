@@ -23,7 +23,7 @@ from typing import Final
 from tooltrace.errors import TooltraceError
 from tooltrace.faults import suppress_faults
 from tooltrace.store import fold_marker
-from tooltrace.store.first_use import check_database
+from tooltrace.store.first_use import FirstWrite
 from tooltrace.store.flock import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock
 from tooltrace.store.journal_scan import is_abandoned, open_journal
 from tooltrace.store.paths import StorePaths
@@ -67,7 +67,9 @@ class BackgroundFold:
 
     def _start(self) -> None:
         with suppress_faults("fold"):
-            check_database(self._paths)
+            # DuckDB is not loaded in this thread: the end of the process would abort in it. Readers fold such a store
+            if FirstWrite(self._paths).needs_duckdb:
+                return
             self._paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
             fd = _acquire(self._paths.journal / _USERS, LOCK_SH)
             with self._lock:
