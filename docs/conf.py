@@ -28,7 +28,6 @@ autodoc_default_options = {
     "exclude-members": "model_config",
 }
 toc_object_entries_show_parents = "hide"
-autodoc_preserve_defaults = True  # shows the source of a default, not its value
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True

@@ -6,6 +6,7 @@ list. Sentences that begin with "Raises" stay in the text.
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
@@ -17,12 +18,34 @@ PARAMETER = re.compile(r"``(\w+)``(?:, ``(\w+)``)*: ")
 def setup(app: Any) -> dict[str, bool]:
     """Register the conversion with Sphinx."""
     app.connect("autodoc-process-docstring", _process)
+    app.connect("autodoc-before-process-signature", _shorten_defaults)
     app.connect("autodoc-process-signature", _signature)
     return {"parallel_read_safe": True}
 
 
 def _process(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
     lines[:] = with_fields(lines)
+
+
+class _Default:
+    """A default that is shown by its own ``repr``: Sphinx writes out the items of a tuple, such as all rules."""
+
+    def __init__(self, value: object) -> None:
+        self._text = "…" if type(value) is object else repr(value)
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _shorten_defaults(_app: Any, obj: Any, _is_bound_method: bool) -> None:
+    if not inspect.isfunction(obj):
+        return
+    signature = inspect.signature(obj)
+    parameters = [
+        each if each.default is inspect.Parameter.empty else each.replace(default=_Default(each.default))
+        for each in signature.parameters.values()
+    ]
+    obj.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
 
 
 def _signature(
