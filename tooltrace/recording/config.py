@@ -137,7 +137,7 @@ def configure(
         block_seconds=block_seconds,
     )
     _replace(_recorder_of(settings))
-    inheritance.bequeath(settings)
+    inheritance.pass_on(settings)
     set_wait(settings.wait)
     _fold_in_background(settings)
     if kept != Retention() and settings.store is not None:

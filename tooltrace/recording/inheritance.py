@@ -55,8 +55,8 @@ class InheritedOptions(TypedDict, total=False):
     redaction: Redaction
 
 
-def bequeath(settings: Settings) -> None:
-    """Leave ``settings`` for children that this process spawns from now on."""
+def pass_on(settings: Settings) -> None:
+    """Put ``settings`` into the environment, for children that this process spawns from now on."""
     redaction = settings.redaction
     inherited = Inherited(
         pid=os.getpid(),

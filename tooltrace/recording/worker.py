@@ -15,7 +15,7 @@ import threading
 import time
 from collections import Counter, deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tooltrace.core import forking
 from tooltrace.core.records import Record
@@ -24,7 +24,7 @@ from tooltrace.recording import shutdown
 from tooltrace.recording.attempt import Attempt, estimate_size
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import notify
-from tooltrace.recording.worker_state import FlushAction, FlushResult, ThreadState, WorkerState, flush_reasons
+from tooltrace.recording.worker_state import FlushAction, FlushResult, ThreadState, Ticket, WorkerState, flush_reasons
 from tooltrace.recording.writer import Writer
 
 if TYPE_CHECKING:
@@ -57,13 +57,6 @@ _POLL_SECONDS = 0.005
 
 _WAKE, _WRITE_NOW = False, True
 """Tokens for the thread: there is work; there is work, and a caller waits for it."""
-
-
-class Ticket(NamedTuple):
-    """A caller's wait for the items that were queued before the ticket was made."""
-
-    position: int
-    reply: queue.SimpleQueue[bool]
 
 
 class Worker:

@@ -1,12 +1,22 @@
-"""The state of a worker at one moment, and the result of a flush."""
+"""The state of a worker at one moment, a wait for it, and the result of a flush."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    import queue
 
 ThreadState = Literal["not started", "waiting", "writing", "ended", "closed"]
 FlushAction = Literal["flush", "shutdown"]
+
+
+class Ticket(NamedTuple):
+    """A caller's wait for the items that were queued before the ticket was made."""
+
+    position: int
+    reply: queue.SimpleQueue[bool]
 
 
 class WorkerState(NamedTuple):
