@@ -39,7 +39,7 @@ ROOT = Path(tt.__file__).parent.parent
 def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the figures of the tests before, which are counted for the whole process."""
     faults.reset_after_fork()
-    monkeypatch.setattr(config, "_recorder", None)
+    monkeypatch.setattr(config, "active_recorder", None)
 
 
 def run(code: str, folder: Path, *wrapper: str, **environment: str) -> subprocess.CompletedProcess[str]:
