@@ -518,7 +518,8 @@ def test_health_does_not_raise_for_files_that_cannot_be_read(store: Path, broken
         for name in paths.journals():
             (paths.journal / name).write_bytes(b"\0" * 100)
     health = tt.health()
-    assert health.written == 1
+    # the thread may have noticed the truncated journal, whose record is lost
+    assert health.written in ((0, 1) if broken == "the journals" else (1,))
     if broken == "a cursor":
         assert "cannot read the cursor" in str(health.deliveries[0].error)
 
