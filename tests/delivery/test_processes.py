@@ -220,8 +220,10 @@ def test_after_a_kill_another_process_delivers_the_rest(paths: StorePaths, recei
     """At most one request of each signal was under way at the kill."""
     hold = threading.Event()
     receiver.rule = lambda _signal, _message: Answer(hold=hold) if len(receiver.requests) >= 6 else None
-    process = python(PROGRAM + "run(5000); tt.flush(); sys.stdin.read()",
+    process = python(PROGRAM + "run(5000); tt.flush(); print(flush=True); sys.stdin.read()",
                      TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})  # fmt: skip
+    assert process.stdout is not None
+    process.stdout.readline()  # all calls are in the journal
     receiver.wait_until(lambda: len(receiver.requests) >= 6)
     process.send_signal(signal.SIGKILL)
     process.communicate()
@@ -317,7 +319,7 @@ run(5); tt.shutdown(); print(seen)
 @pytest.mark.parametrize(
     ("export", "said"),
     [
-        ("'nothing'", "unknown destination 'nothing'"),
+        ("'nothing'", "there is no destination 'nothing'"),
         ("[3]", "export must be"),
         ("type('D', (), {'send': 1, 'close': 1})", "export must be"),
         ("['otlp', 'otlp']", "must have different names"),

@@ -149,7 +149,7 @@ def test_late_calls_of_a_pruned_day_are_counted_at_once_and_rolled_up_by_the_nex
 def test_the_oldest_days_are_pruned_until_the_database_has_the_size(
     store: StorePaths, write: Write, call: MakeCall, rows: Rows
 ) -> None:
-    write(*(call(n, started_at=at(n), trace_id=trace(n), text=os.urandom(200_000).hex()) for n in range(10)))
+    write(*(call(n, started_at=at(n), trace_id=trace(n), text=os.urandom(400_000).hex()) for n in range(10)))
     report = prune(store, PrunePolicy(max_bytes=3_000_000))
     assert report.bytes_after <= 3_000_000 < report.bytes_before
     kept = rows("SELECT call_id FROM attempts ORDER BY 1")

@@ -21,13 +21,13 @@ from .conftest import MakeCall, Write
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 SECRET = os.urandom(4096).hex()
-"""A text that DuckDB cannot compress, so that its bytes can be found in a file."""
+"""A text whose bytes can be found in a file: DuckDB cannot compress it in a column without ZSTD."""
 
 
 @pytest.fixture
 def filled(store: StorePaths, write: Write, call: MakeCall) -> StorePaths:
     write(*(call(number, conversation_id=f"conversation {number % 2}") for number in range(10)))
-    write(call(10, conversation_id="secret", text=SECRET))
+    write(call(10, conversation_id="secret", error_message=SECRET))
     fold(store)
     return store
 

@@ -45,7 +45,7 @@ def imports(*, files: tuple[Path, ...], late: bool, capture: Capture, store: Pat
     The format is detected from the content:
 
     \b
-    - exports of tooltrace: jsonl, csv, otlp-json, the folder of a parquet export, or a journal
+    - exports of tooltrace: jsonl, csv, otlp-json, parquet (a folder), a journal
     - OTLP as JSON, as the OpenTelemetry Collector's file exporter writes it
     - Arize Phoenix: spans and annotations as JSON, JSON Lines or Parquet
     - MLflow: one trace or several, as JSON

@@ -13,6 +13,7 @@ Hooks that the application sets later, by ``stamina.instrumentation.set_on_retry
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -41,8 +42,9 @@ def install() -> None:
 
 def remove() -> None:
     """Stop linking by the integration. The recorder still recognises stamina's frames."""
-    instrumentation = import_module("stamina.instrumentation")
-    instrumentation.set_on_retry_hooks([hook for hook in instrumentation.get_on_retry_hooks() if hook is not on_retry])
+    if (instrumentation := sys.modules.get("stamina.instrumentation")) is not None:
+        others = [hook for hook in instrumentation.get_on_retry_hooks() if hook is not on_retry]
+        instrumentation.set_on_retry_hooks(others)
     retries.set_announced_by("stamina", on=False)
 
 
