@@ -144,7 +144,7 @@ def test_a_recorded_run_is_the_same_run(
 
 
 @pytest.mark.usefixtures("installed", "store", "lenient")
-@pytest.mark.parametrize("broken", ["begin", "_end", "put", "pipeline"])
+@pytest.mark.parametrize("broken", ["begin", "_end", "put", "_number"])
 def test_an_internal_fault_does_not_reach_the_run(
     agent_of: Callable, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
