@@ -163,7 +163,7 @@ def test_calls_that_never_end_are_bounded(store: Path, calls: Calls, monkeypatch
 
 
 def test_wrong_options_are_refused(store: Path) -> None:
-    with pytest.raises(tt.TooltraceError, match="no option colour"):
+    with pytest.raises(tt.TooltraceError, match="no option 'colour'"):
         ToolTraceCallbackHandler(colour="green")
 
 
