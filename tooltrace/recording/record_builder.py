@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from tooltrace.core.confidence import Score
 from tooltrace.core.records import ToolCall
 from tooltrace.core.response import ToolResponse, is_response
-from tooltrace.normalize import EXCEPTION, NONE, PLAIN, RULES, TOOL_RESPONSE
+from tooltrace.normalize import EXCEPTION, NONE, PLAIN, RULES, TOOL_RESPONSE, Rule
 from tooltrace.normalize.engine import apply_rules, apply_rules_to_view, index_of
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.normalize.protocols import value_error_pair
@@ -86,7 +86,19 @@ def with_failed_value(response: ToolResponse, result: Any) -> ToolResponse:
 
 def _apply_live_rules(result: Any, attempt: Attempt) -> ToolResponse | None:
     """Return the response that the rules read, where one of them is a user's rule, which reads the live object."""
-    return apply_rules(result, attempt.rules) if any(rule.live for rule in attempt.rules) else None
+    return apply_rules(result, attempt.rules) if _has_live_rule(attempt.rules) else None
+
+
+_checked: tuple[tuple[Rule, ...], bool] = ((), False)
+"""The rules of the last call, and whether one of them is live: most calls have the same rules."""
+
+
+def _has_live_rule(rules: tuple[Rule, ...]) -> bool:
+    global _checked  # noqa: PLW0603 - replaced as a whole, so that threads need no lock
+    checked = _checked
+    if checked[0] is not rules:
+        checked = _checked = (rules, any(rule.live for rule in rules))
+    return checked[1]
 
 
 def _cut_result(attempt: Attempt, value: Snapshot) -> Snapshot:
