@@ -167,12 +167,7 @@ def _pool(settings: SignalSettings, connections: _Connections) -> urllib3.PoolMa
             connections.add(sock)
             return sock
 
-    class TlsConnection(urllib3.connection.HTTPSConnection):
-        def _new_conn(self) -> socket.socket:
-            sock = super()._new_conn()
-            connections.add(sock)
-            return sock
-
+    class TlsConnection(Connection, urllib3.connection.HTTPSConnection):
         def connect(self) -> None:
             super().connect()
             connections.add(self.sock)

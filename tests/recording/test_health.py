@@ -21,6 +21,7 @@ import pytest
 
 import tooltrace as tt
 from tests.needs import missing
+from tests.recording.stalled_redaction import StalledRedaction
 from tests.recording.test_losses import full_disk, losses
 from tooltrace.core.records import ToolCall
 from tooltrace.faults import LossCounter, faults
@@ -110,25 +111,19 @@ def test_a_health_is_printed_readably(store: Path) -> None:
 
 
 def test_queued_records_are_counted_while_a_redaction_does_not_return(store: Path) -> None:
-    began, release = threading.Event(), threading.Event()
-
-    def redact(_: str, value: Any) -> Any:
-        began.set()
-        release.wait(120)
-        return value
-
+    redact = StalledRedaction()
     tt.configure(store=store, redact=redact)
     tool = tt.trace_tool(name="t")(lambda n: n)
     for n in range(7):
         tool(n)
-    assert began.wait(120)
+    assert redact.began.wait(120)
     assert not tt.flush(0.01)
     health = tt.health()
     assert (health.queued, health.thread, health.written) == (7, "writing", 0)
     assert health.queued_bytes > 0
     assert health.last_flush is not None
     assert health.last_flush.reasons == ("the queue was not written within 0.01 s: 7 records remain",)
-    release.set()
+    redact.release.set()
     assert tt.flush(60)
     assert (tt.health().queued, tt.health().written) == (0, 7)
 
@@ -245,34 +240,23 @@ def test_shutdown_returns_true_where_everything_is_written(store: Path) -> None:
 
 
 def test_shutdown_returns_false_where_a_redaction_does_not_return(store: Path) -> None:
-    release = threading.Event()
-
-    def redact(_: str, value: Any) -> Any:
-        release.wait(120)
-        return value
-
+    redact = StalledRedaction()
     tt.configure(store=store, redact=redact)
     tool = tt.trace_tool(name="t")(lambda n: n)
     for n in range(4):
         tool(n)
     assert tt.shutdown(0.2) is False
     assert tt.health().lost == {"exit": 4}
-    release.set()
+    redact.release.set()
 
 
 def test_a_flush_during_a_shutdown_that_gives_calls_up_ends(store: Path) -> None:
     """Without a limit: nothing but the end of the shutdown can answer it."""
-    began, release = threading.Event(), threading.Event()
-
-    def redact(_: str, value: Any) -> Any:
-        began.set()
-        release.wait(120)
-        return value
-
+    redact = StalledRedaction()
     tt.configure(store=store, redact=redact)
     worker = config.get_recorder().worker
     tt.trace_tool(name="t")(lambda: 1)()
-    assert began.wait(120)
+    assert redact.began.wait(120)
     results: list[bool] = []
     flushing = threading.Thread(target=lambda: results.append(tt.flush(None)))
     flushing.start()
@@ -281,7 +265,7 @@ def test_a_flush_during_a_shutdown_that_gives_calls_up_ends(store: Path) -> None
     assert tt.shutdown(0.2) is False
     flushing.join(120)
     assert results == [False]
-    release.set()
+    redact.release.set()
 
 
 def test_a_flush_waits_for_every_item_while_the_queue_moves(store: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 import tooltrace as tt
 from tests.conftest import records
+from tests.recording.stalled_redaction import StalledRedaction
 from tooltrace.core.records import Loss, ToolCall
 from tooltrace.faults import faults
 from tooltrace.recording import config
@@ -202,24 +203,14 @@ for lock in (recorder.worker._writer._journal._lock, recorder._attempts._lock):
 # a queue that is full
 
 
-def stall(release: threading.Event) -> Any:
-    """A redaction that holds the recorder's thread up."""
-
-    def redact(_: str, value: Any) -> Any:
-        release.wait(120)
-        return value
-
-    return redact
-
-
 @pytest.mark.parametrize("overflow", ["drop", "block"])
 def test_a_full_queue_loses_the_newest_and_counts_them(store: Path, calls: Calls, overflow: Any) -> None:
-    release = threading.Event()
-    tt.configure(store=store, queue_size=10, overflow=overflow, block_seconds=0.05, redact=stall(release))
+    redact = StalledRedaction()
+    tt.configure(store=store, queue_size=10, overflow=overflow, block_seconds=0.05, redact=redact)
     tool = tt.trace_tool(name="t")(lambda n: n)
     for n in range(200):
         assert tool(n) == n
-    release.set()
+    redact.release.set()
     rows = calls()
     tt.flush()
     lost = sum(r.count for r in records(store) if isinstance(r, Loss) and r.reason == "queue_full")

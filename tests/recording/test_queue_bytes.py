@@ -15,6 +15,7 @@ import pytest
 
 import tooltrace as tt
 from tests.conftest import records
+from tests.recording.stalled_redaction import StalledRedaction
 from tooltrace.core.records import Loss, ToolCall
 from tooltrace.errors import ConfigError
 from tooltrace.recording.attempt import estimate_size
@@ -27,22 +28,16 @@ ROOT = Path(tt.__file__).parent.parent
 @pytest.fixture
 def stalled(store: Path) -> Any:
     """Configure a recorder whose thread waits in a redaction until the returned event is set."""
-    release = threading.Event()
-    entered = threading.Event()
-
-    def redact(field: str, value: Any) -> Any:
-        entered.set()
-        release.wait(60)
-        return value
+    redact = StalledRedaction()
 
     def configure(**options: Any) -> threading.Event:
         tt.configure(store=store, redact=redact, **options)
         tt.trace_tool(name="first")(lambda: "x")()
-        assert entered.wait(60), "the thread has the first call in hand"
-        return release
+        assert redact.began.wait(60), "the thread has the first call in hand"
+        return redact.release
 
     yield configure
-    release.set()
+    redact.release.set()
 
 
 def test_calls_beyond_the_bytes_are_dropped_and_counted(stalled: Any, store: Path) -> None:

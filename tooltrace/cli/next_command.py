@@ -32,8 +32,7 @@ def program() -> str:
         return f"{shlex.quote(sys.executable)} -m tooltrace.cli"
     if started.name != "tooltrace" or (on_path is not None and _is_same(Path(on_path), started)):
         return "tooltrace"
-    file = started.absolute()
-    return shlex.quote(str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file))
+    return shlex.quote(_short(str(started.absolute())))
 
 
 def store_words(store: Store) -> str:
@@ -86,8 +85,7 @@ def _short(store: str) -> str:
     path = Path(store)
     if not path.is_absolute():
         return store
-    below = path.is_relative_to(Path.cwd())
-    return str(path.relative_to(Path.cwd())) if below else store
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else store
 
 
 def _is_same(one: Path, other: Path) -> bool:

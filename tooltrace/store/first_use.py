@@ -58,18 +58,17 @@ class FirstWrite:
         if self._is_passed:
             return
         identity = self._identity()
-        if identity is None or self._refused is None or self._refused[0] != identity:
-            try:
-                check_database(self._paths)
-            except StoreLocked:  # another program has it open at the moment: calls wait in the journal
-                pass
-            except StoreError as error:
-                if identity is not None:
-                    self._refused = identity, str(error)
-                raise OSError(str(error)) from error
-            self._is_passed = True
-            return
-        raise OSError(self._refused[1])
+        if identity is not None and self._refused is not None and self._refused[0] == identity:
+            raise OSError(self._refused[1])
+        try:
+            check_database(self._paths)
+        except StoreLocked:  # another program has it open at the moment: calls wait in the journal
+            pass
+        except StoreError as error:
+            if identity is not None:
+                self._refused = identity, str(error)
+            raise OSError(str(error)) from error
+        self._is_passed = True
 
     def _identity(self) -> tuple[int, int, int] | None:
         try:

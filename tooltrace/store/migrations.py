@@ -171,6 +171,18 @@ def check(version: int, location: str, *, newest: int = SCHEMA_VERSION) -> None:
         )
 
 
+def checked_version(con: DuckDBPyConnection, location: str, *, newest: int = SCHEMA_VERSION) -> int:
+    """Return the schema version of the database attached as ``store``; 0 where it is empty.
+
+    Raises StoreError where the version is newer than ``newest``, and for the database of another program.
+    """
+    version = version_of(con)
+    check(version, location, newest=newest)
+    if version == 0:
+        refuse_foreign(con, location)
+    return version
+
+
 def migrate(
     con: DuckDBPyConnection,
     location: str,
@@ -183,14 +195,12 @@ def migrate(
     Views and macros from another tooltrace version are replaced: they contain no data and need no new schema version.
     Raises StoreError for a newer schema version and for the database of another program, and leaves it unchanged. Where a step fails, all are rolled back.
     """
-    version = version_of(con)
-    check(version, location, newest=newest)
+    version = checked_version(con, location, newest=newest)
     if version == newest:
         if newest == SCHEMA_VERSION and not has_current_views(con):
             _in_transaction(con, create_views_and_comments)
         return 0
     if version == 0:
-        refuse_foreign(con, location)
         _in_transaction(con, create)
         return 1
     _in_transaction(con, partial(_migrate, version=version, newest=newest, steps=steps))

@@ -26,7 +26,7 @@ from tooltrace.store.folded_journals import known_offsets
 from tooltrace.store.journal_scan import batches, unreadable_journals
 from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.macros import create_macros
-from tooltrace.store.migrations import check, refuse_foreign, version_of
+from tooltrace.store.migrations import checked_version
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import ATTEMPTS, RECORDS, ROLLUPS, SCHEMA_VERSION, STORE, column_ddl
 from tooltrace.store.staging import SPACE, Staging
@@ -248,15 +248,12 @@ def _attach_views(con: DuckDBPyConnection, paths: StorePaths, *, stored: bool) -
     offsets: dict[str, int] = {}
     if stored:
         attach(con, paths, read_only=True)
-        version = version_of(con)
-        check(version, str(paths.database))
+        version = checked_version(con, str(paths.database))
         if 0 < version < SCHEMA_VERSION:
             raise _OlderSchemaError(
                 f"the store {paths.database} has schema version {version} and cannot be migrated to {SCHEMA_VERSION} now: another "
                 "process reads it, or it is not writable; try again, or copy the store and read the copy"
             )
-        if version == 0:
-            refuse_foreign(con, paths.database)
         stored = version > 0
         offsets = known_offsets(con, paths) if stored else {}
     staged = _stage(con, paths, offsets, stored=stored)

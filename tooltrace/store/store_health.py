@@ -16,7 +16,7 @@ from tooltrace.store.delivery_lag import DeliveryLag, delivery_lags
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.first_use import check_database
 from tooltrace.store.fold_marker import folded_offsets
-from tooltrace.store.migrations import check, refuse_foreign, version_of
+from tooltrace.store.migrations import checked_version
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.pending_lines import pending_lines
 from tooltrace.store.schema import STORE
@@ -72,10 +72,7 @@ def recorded_losses(paths: StorePaths, wait: float = WAIT_SECONDS) -> Counter[st
             return Counter()
         with closing(connect()) as con:
             attach(con, paths, read_only=True)
-            version = version_of(con)
-            check(version, str(paths.database))
-            if version == 0:
-                refuse_foreign(con, paths.database)
+            if checked_version(con, str(paths.database)) == 0:
                 return Counter()
             rows = con.execute(f'SELECT reason, sum("count")::BIGINT FROM {STORE}.losses GROUP BY reason').fetchall()
             return Counter(dict(rows))

@@ -25,48 +25,46 @@ Respond = Callable[[socket.socket, threading.Event], None]
 TIMEOUT = 1.5
 
 
-def drip_status(connection: socket.socket, stopped: threading.Event) -> None:
-    connection.sendall(b"HTTP/1.1 ")
+def drip(connection: socket.socket, stopped: threading.Event, start: bytes, part: bytes) -> None:
+    """Send ``start``, then ``part`` again and again."""
+    connection.sendall(start)
     while not stopped.wait(0.05):
-        connection.sendall(b"x")
+        connection.sendall(part)
+
+
+def drip_status(connection: socket.socket, stopped: threading.Event) -> None:
+    drip(connection, stopped, b"HTTP/1.1 ", b"x")
 
 
 def drip_headers(connection: socket.socket, stopped: threading.Event) -> None:
-    connection.sendall(b"HTTP/1.1 200 OK\r\nx-slow: ")
-    while not stopped.wait(0.05):
-        connection.sendall(b"x")
+    drip(connection, stopped, b"HTTP/1.1 200 OK\r\nx-slow: ", b"x")
 
 
 def drip_body(connection: socket.socket, stopped: threading.Event) -> None:
-    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: application/x-protobuf\r\ncontent-length: 1000000\r\n\r\n")
-    while not stopped.wait(0.05):
-        connection.sendall(b"\0")
+    drip(
+        connection,
+        stopped,
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/x-protobuf\r\ncontent-length: 1000000\r\n\r\n",
+        b"\0",
+    )
 
 
 def drip_body_of_unknown_length(connection: socket.socket, stopped: threading.Event) -> None:
-    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: application/x-protobuf\r\n\r\n")
-    while not stopped.wait(0.05):
-        connection.sendall(b"\0")
+    drip(connection, stopped, b"HTTP/1.1 200 OK\r\ncontent-type: application/x-protobuf\r\n\r\n", b"\0")
 
 
 def drip_grpc_pings(connection: socket.socket, stopped: threading.Event) -> None:
     """Keep an HTTP/2 connection alive without an answer."""
-    connection.sendall(_frame(4))
-    while not stopped.wait(0.05):
-        connection.sendall(_frame(6, payload=bytes(8)))
+    drip(connection, stopped, _frame(4), _frame(6, payload=bytes(8)))
 
 
 def drip_grpc_frame(connection: socket.socket, stopped: threading.Event) -> None:
     """Send a frame of 16 KiB byte by byte."""
-    connection.sendall(_frame(4) + (16_000).to_bytes(3, "big") + b"\xfa\0\0\0\0\0")
-    while not stopped.wait(0.05):
-        connection.sendall(b"\0")
+    drip(connection, stopped, _frame(4) + (16_000).to_bytes(3, "big") + b"\xfa\0\0\0\0\0", b"\0")
 
 
 def drip_tls_handshake(connection: socket.socket, stopped: threading.Event) -> None:
-    connection.sendall(b"\x16\x03\x03\x40\x00")
-    while not stopped.wait(0.05):
-        connection.sendall(b"\0")
+    drip(connection, stopped, b"\x16\x03\x03\x40\x00", b"\0")
 
 
 def _frame(kind: int, payload: bytes = b"") -> bytes:
