@@ -90,7 +90,7 @@ def _count(con: duckdb.DuckDBPyConnection, figure: Figure, histories: list[str])
     if isinstance(figure.measure, Alarm):
         _count_alarms(con, figure, figure.measure, histories, marked, "tool" if "tool" in columns else "NULL")
     elif {figure.measure.low, figure.measure.high} <= columns:
-        _count_intervals(con, figure, figure.measure, marked)
+        _count_intervals(con, figure, figure.measure, figure.measure.marked or marked)
 
 
 def _count_intervals(con: duckdb.DuckDBPyConnection, figure: Figure, measure: Interval, marked: str) -> None:

@@ -45,11 +45,15 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Interval(Measure):
-    """The columns ``low`` and ``high`` are a 95 % interval of ``truth``."""
+    """The columns ``low`` and ``high`` are a 95 % interval of ``truth``.
+
+    ``marked``: the condition that the answer is too small, if the query's ``too_few`` is about another figure.
+    """
 
     low: str = "low"
     high: str = "high"
     truth: Truth = lambda cell, rows: cell.attempt_rate
+    marked: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +232,9 @@ MEASURES: tuple[Interval | Alarm, ...] = (
     Interval("signals", "accuracy_with", low="with_low", high="with_high", truth=_fixed(ACCURACY), applies=_without_retries),
     Interval("reliability", "accuracy", where="series = 'bin'", truth=_at_level, applies=_without_retries),
     Alarm("reliability", "outside", where="series = 'bin'", alarm="outside", applies=_without_retries),
+    # too_few goes by the labelled attempts of a bin: without the bins that it marks, the share is too high
     Interval("reliability", "labelled_share", where="series = 'bin'", low="labelled_low", high="labelled_high",
-             truth=_fixed(LABELLED), applies=_without_retries),
+             marked="n / labelled_share < 20", truth=_fixed(LABELLED), applies=_without_retries),
     Interval("thresholds", "coverage", where="precision_asked = 0.8 AND threshold IS NOT NULL", low="coverage_low",
              high="coverage_high", truth=_above, applies=_without_retries),
     Alarm("thresholds", "precision below the requested one", where="precision_asked < 0.99",

@@ -43,7 +43,7 @@ A 95 % interval should contain the true value in 95 of 100 histories, and a verd
 histories in which nothing is wrong. This page shows how often the named queries reach that, measured on simulated
 histories whose true rates are known. [Statistics](statistics.md) explains the words.
 
-Each cell has {histories} histories; a history is the calls of one tool, and half of the results are labelled. The calls of a
+Each cell has {histories} histories or more; a history is the calls of one tool, and half of the results are labelled. The calls of a
 conversation share a probability that differs from conversation to conversation: by a beta distribution, or with
 log-odds from a normal distribution ("logit-normal"). ICC is the intraclass correlation: the correlation of two calls of
 one conversation. Durations are log-normal. "Day and night" has ten times as many conversations at noon as at midnight.
