@@ -1,4 +1,4 @@
--- Which tools fail, how often, and how sure is that?
+-- Which tools fail, how often, and how certain is the rate?
 --
 -- One row per group. A failure is an attempt that reports status 'error', whether it returned or raised. An attempt that
 -- was cancelled, abandoned, paused, declined or expired, or that reported no status, is not evidence about the tool: it

@@ -1,4 +1,4 @@
--- How far is the confidence of the tools from their accuracy, and is that better or worse than before?
+-- How far is confidence from accuracy, and is that better or worse than before?
 --
 -- Two rows: 'now' is the window from `since` to `until`, and 'before' is the window from `before` to `since`. A window
 -- without labelled attempts has no row. Finished attempts that were labelled and report a confidence from 0 to 1 count. All

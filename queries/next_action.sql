@@ -1,4 +1,4 @@
--- Is the next action that tools recommend followed, and does it help?
+-- Are recommended next actions followed, and do they help?
 --
 -- One row per recommended action in a group, over the finished attempts that recommended it. Later attempts count even
 -- after `until` and in other tools. A recommendation was followed:

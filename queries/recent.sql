@@ -1,4 +1,4 @@
--- What happened last?
+-- Which attempts ended most recently?
 --
 -- One row per attempt, the one that ended last first. The window applies to the end time, because an attempt is recorded
 -- when it ends: new attempts are found however long they ran.

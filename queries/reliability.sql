@@ -1,4 +1,4 @@
--- What does the reliability diagram of a tool look like?
+-- How does the accuracy of a tool depend on its confidence?
 --
 -- One row per point of the diagram, with confidence on the horizontal axis and accuracy on the vertical one; a calibrated
 -- tool lies on the diagonal. Each group has two series. 'bin' has ten bins of equal width (0.1 belongs to the second) and

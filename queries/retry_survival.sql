@@ -1,4 +1,4 @@
--- How many attempts does success take?
+-- How many attempts does a call need to succeed?
 --
 -- One row per group and k, the number of the attempt in its call. km is the share of calls that succeed within k attempts
 -- if no call is given up before (Kaplan-Meier: giving up is censoring). It assumes that the calls that were given up were

@@ -1,4 +1,4 @@
--- Which signals behind a confidence are informative?
+-- Which confidence signals are informative?
 --
 -- One row per signal: how often results are right with it and without it. An attempt has a signal if it names the signal
 -- with a value other than false, 0, null or empty. A signal whose value is text counts as one signal per text, such as

@@ -1,4 +1,4 @@
--- Above which confidence is a tool right often enough?
+-- At what confidence is a tool right often enough?
 --
 -- One row per requested precision: the lowest confidence t such that of the calls with confidence t or more at least that
 -- share is right, with 95 % certainty. Thresholds are tested from high t to low: the test compares the lower 95 % bound of

@@ -1,4 +1,4 @@
--- How do attempts, failures and durations develop over time?
+-- How do attempts, failures and durations change over time?
 --
 -- One row per interval in which attempts of the group started, in order; intervals without attempts are left out. All
 -- intervals have the same length: the shortest round length, from a second to 365 days, for which the attempts span at most

@@ -61,7 +61,7 @@ def test_translated_pages_have_no_english_sentence(client):
         left = [text for text in Texts(client.get(path).text).found if sentence.search(text)]
         # an error's message is the trace's; the rest of a message of ours stands behind its Chinese
         assert [text for text in left if "gone for good today" not in text] == [], path
-    assert "4 次尝试中有 0 次给出下一步" in client.get("/panel/audit?since=all").text
+    assert "4 次尝试中有 0 次建议下一步操作" in client.get("/panel/audit?since=all").text
     assert "4 of 4" not in client.get("/panel/audit?since=all").text
     assert "of 4 attempts recommend" in client.get("/panel/audit?since=all&lang=en").text
 

@@ -196,7 +196,7 @@ def test_a_truncated_result_is_reported(opened, page):
     opened(limits=SandboxLimits(rows=5))
     run(page, "SELECT * FROM range(9)")
     assert len(rows(page)) == 5
-    assert "Truncated at the maximum number of rows" in page.inner_text("#status")
+    assert "Cut off at the maximum number of rows" in page.inner_text("#status")
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
