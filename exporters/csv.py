@@ -32,7 +32,27 @@ QUOTED_BY: Final = "'"
 _FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", QUOTED_BY)
 
 _TABLES: Final = {record: RECORDS[kind].public for kind, record in KINDS.items()}
-_NAMES: Final = {record: tuple(field.name for field in fields_of(record)) for record in KINDS.values()}
+
+
+class CsvTable:
+    """The file at ``path`` with the records of one type."""
+
+    def __init__(self, path: Path, kind: type[Record]) -> None:
+        self._names = tuple(field.name for field in fields_of(kind))
+        self._file = AtomicFile(path)
+        self._file.write(_csv([list(self._names)]))
+
+    def send(self, records: Sequence[Record]) -> None:
+        """Append ``records``. Raises Refused."""
+        self._file.write(_csv([[cell(getattr(record, name)) for name in self._names] for record in records]))
+
+    def close(self) -> None:
+        """Move the file to its final name. Raises Refused."""
+        self._file.publish()
+
+    def abandon(self) -> None:
+        """Discard the file."""
+        self._file.discard()
 
 
 class Csv:
@@ -40,18 +60,17 @@ class Csv:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._files: dict[type[Record], AtomicFile] = {}
+        self._files: dict[type[Record], CsvTable] = {}
         self._open = True
         self._file_of(ToolCall)
 
     def send(self, records: Sequence[Record]) -> None:
         """Append ``records``. Raises Refused."""
-        rows: dict[type[Record], list[list[str]]] = {}
+        rows: dict[type[Record], list[Record]] = {}
         for record in records:
-            kind = type(record)
-            rows.setdefault(kind, []).append([cell(getattr(record, name)) for name in _NAMES[kind]])
-        for kind, lines in rows.items():
-            self._file_of(kind).write(_csv(lines))
+            rows.setdefault(type(record), []).append(record)
+        for kind, each in rows.items():
+            self._file_of(kind).send(each)
 
     def close(self) -> None:
         """Move the files to their final names, the calls last. Raises Refused.
@@ -63,19 +82,18 @@ class Csv:
                 self._file_of(kind)
         self._open = False
         for file in reversed(self._files.values()):
-            file.publish()
+            file.close()
 
     def abandon(self) -> None:
         """Discard all files."""
         self._open = False
         for file in self._files.values():
-            file.discard()
+            file.abandon()
 
-    def _file_of(self, kind: type[Record]) -> AtomicFile:
+    def _file_of(self, kind: type[Record]) -> CsvTable:
         if kind not in self._files:
-            file = AtomicFile(self._path if kind is ToolCall else sibling(self._path, _TABLES[kind]))
-            file.write(_csv([list(_NAMES[kind])]))
-            self._files[kind] = file
+            path = self._path if kind is ToolCall else sibling(self._path, _TABLES[kind])
+            self._files[kind] = CsvTable(path, kind)
         return self._files[kind]
 
 
@@ -85,6 +103,11 @@ def create(target: Target) -> Csv:
     if path == STANDARD:
         raise ConfigError("csv writes one file for each kind of record, not standard output: pass a path, or use jsonl")
     return Csv(path)
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files of the export to ``path`` that exist."""
+    return [file for file in (path, *(sibling(path, table) for table in _TABLES.values())) if file.is_file()]
 
 
 def sibling(path: Path, table: str) -> Path:

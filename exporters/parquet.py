@@ -18,7 +18,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -135,11 +135,15 @@ class ParquetFile(Parquet):
 
     def _publish(self) -> None:
         """Replace the files, the calls last. A file beside ``path`` for which there are no rows becomes an empty table."""
-        from tooltrace.store.connection import connect
-
         others = {kind: _sibling(self._path, table) for kind, table in RECORDS.items() if table is not ATTEMPTS}
         files = {kind: path for kind, path in others.items() if kind in self._files or path.exists()}
         files[_KIND[ToolCall]] = self._path
+        self._replace(files)
+
+    def _replace(self, files: Mapping[str, Path]) -> None:
+        """Replace the file of each kind by the waiting records, in this order."""
+        from tooltrace.store.connection import connect
+
         with connect() as con:
             for kind in files:
                 self._file_of(kind).close()
@@ -153,6 +157,25 @@ class ParquetFile(Parquet):
             written = self._waiting / kind
             written.chmod(0o600)
             written.replace(path)
+
+
+class ParquetTable(ParquetFile):
+    """The file at ``path`` with the records of one type."""
+
+    def __init__(self, path: Path, kind: type[Record]) -> None:
+        self._kind = _KIND[kind]
+        super().__init__(path)
+
+    def _publish(self) -> None:
+        self._replace({self._kind: self._path})
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files of the export to ``path`` that exist, whether it is a file or a folder."""
+    if path.is_dir():
+        return sorted(file for table in RECORDS.values() for file in (path / table.public).rglob(FILE))
+    others = (_sibling(path, table) for table in RECORDS.values() if table is not ATTEMPTS)
+    return [file for file in (path, *others) if file.is_file()]
 
 
 def _sibling(path: Path, table: Table) -> Path:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tooltrace.labels.api import outcome_from
     from tooltrace.labels.correction import correct
     from tooltrace.labels.label import label
+    from tooltrace.maintenance.forget import forget
     from tooltrace.tools import ToolRegistry, tool
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "context",
     "correct",
     "flush",
+    "forget",
     "health",
     "install",
     "label",
@@ -89,6 +91,7 @@ _MODULES = {
     "correct": "tooltrace.labels.correction",
     "label": "tooltrace.labels.label",
     "outcome_from": "tooltrace.labels.api",
+    "forget": "tooltrace.maintenance.forget",
     "ToolRegistry": "tooltrace.tools",
     "tool": "tooltrace.tools",
     "TooltraceSpanProcessor": "tooltrace.ingest.spans",

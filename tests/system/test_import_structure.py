@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("delivery",),
     ("recording",),
     ("analysis", "ingest", "labels", "tools"),
-    ("clickhouse", "report", "statistics"),
+    ("clickhouse", "maintenance", "report", "statistics"),
     ("server", "__init__"),
     ("integrations", "demo"),
     ("cli",),

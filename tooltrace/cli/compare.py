@@ -7,6 +7,7 @@ import click
 from tooltrace.analysis import find
 from tooltrace.cli.completion import complete_comparisons
 from tooltrace.cli.errors import UsageError
+from tooltrace.cli.gate import exit_on_regression, gate_options
 from tooltrace.cli.next_command import program
 from tooltrace.cli.options import (
     FORMATS,
@@ -20,6 +21,7 @@ from tooltrace.cli.options import (
 from tooltrace.cli.query import all_option, by_option, columns_option, min_n_option
 from tooltrace.errors import BadParameter
 from tooltrace.report import compare as parse
+from tooltrace.report.gate import Gate
 from tooltrace.store.base import StoreBackend
 
 
@@ -29,6 +31,7 @@ from tooltrace.store.base import StoreBackend
         "tooltrace compare version:1.2..2.0",
         "tooltrace compare 7d",
         "tooltrace compare 14d..7d --tool fetch",
+        "tooltrace compare version:1.2..2.0 --fail-on worse --measures failure_rate,accuracy",
         "tooltrace compare 2026-01-01/2026-02-01..2026-02-01/2026-03-01 -f json",
     ),
 )
@@ -39,6 +42,7 @@ from tooltrace.store.base import StoreBackend
 @min_n_option
 @columns_option
 @all_option
+@gate_options("Exit with code 3 if the verdict of any measure is 'worse'; with 'maybe' also if it is 'maybe worse'.")
 @limit_option("Maximum number of rows.")
 @output_options(*FORMATS)
 @place_option
@@ -52,6 +56,7 @@ def compare(
     min_n: int | None,
     columns: list[str] | None,
     everything: bool,
+    gate: Gate | None,
     limit: int | None,
     form: str,
     store: StoreBackend,
@@ -65,7 +70,9 @@ def compare(
     A/B..C/D       the window from A to B with the one from C to D
 
     Each row has a measure, its difference with the 95 % interval, and a verdict: worse, better, maybe_worse,
-    maybe_better, unclear or too_few. 'tooltrace report --compare A..B --fail-on worse' is the same as a gate for CI.
+    maybe_better, unclear or too_few. 'tooltrace report --compare A..B' writes it as a report.
+
+    Exit codes: 0 success, 1 failure, 2 wrong usage, 3 --fail-on found a regression, 4 --fail-on had nothing to compare.
     """  # noqa: D301 - click needs a real backspace to keep the line breaks
     from tooltrace.cli.named_query import QueryOutput, run_query, sides_missing
 
@@ -80,4 +87,6 @@ def compare(
     if min_n is not None:
         params["min_n"] = min_n
     output = QueryOutput(form=form, limit=limit, columns=tuple(columns or ()), everything=everything)
-    run_query(find("compare"), [] if by == ["none"] else by, params, output, store)
+    result = run_query(find("compare"), [] if by == ["none"] else by, params, output, store)
+    if gate:
+        exit_on_regression(result, gate)

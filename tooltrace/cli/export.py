@@ -21,6 +21,7 @@ from tooltrace.cli.export_delivery import deliver, forget_destination, print_sta
 from tooltrace.cli.known_names import require_known
 from tooltrace.cli.options import examples, store_option, tool_option, window_options
 from tooltrace.cli.sanitize import clean
+from tooltrace.errors import StoreError
 from tooltrace.recording.settings import default_service
 from tooltrace.store.base import open_store
 from tooltrace.store.delivery_cursors import DeliveryCursor, DestinationFiles
@@ -203,6 +204,7 @@ def _replay(
     end, early = (_parse_time(progress.until), []) if live is None else (live.begun_at, live.early)
     history = open_store(store).history(since=_parse_time(progress.since), until=end, tool=tool, without=early)
     if isinstance(destination, AtomicDestination):
+        _note(store, name, target)
         with _bar(history.count()) as advance:
             count = export_to_file(history, destination, lambda number: _advance(advance, number, stop))
         click.echo(f"{count:,} records written to {target.path}.", err=str(target.path) == "-")
@@ -217,6 +219,22 @@ def _replay(
             on_wait=lambda error: click.echo(clean(f"waiting: {error}"), err=True),
         )
         _send(replay, destination, history.count(progress.places), stop)
+
+
+def _note(store: Path, name: str, target: Target) -> None:
+    """Note the place of the export in the store, so that ``tooltrace forget`` knows it."""
+    from tooltrace.exporters.atomic_file import STANDARD
+    from tooltrace.store.exports import note_export
+
+    if target.path is None or target.path == STANDARD:
+        return
+    try:
+        note_export(store, target.path, name)
+    except StoreError as error:
+        click.echo(
+            clean(f"tooltrace forget will not know of this export, because its place cannot be noted: {error}"),
+            err=True,
+        )
 
 
 def _advance(advance: Advance, count: int, stop: threading.Event) -> None:

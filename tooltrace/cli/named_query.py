@@ -44,8 +44,8 @@ class QueryOutput:
 
 def run_query(
     query: Query, by: Sequence[str] | None, params: Mapping[str, Any], output: QueryOutput, store: StoreBackend
-) -> None:
-    """Run ``query`` and print the result, and for people on standard error what is hidden and the next command.
+) -> QueryResult:
+    """Run ``query``, print and return the result, and print for people on standard error what is hidden and the next command.
 
     Raises UsageError for an unknown tool, version or column, BadParameter, and StoreError.
     """
@@ -74,6 +74,7 @@ def run_query(
         _print_empty(reason, store, is_table=output.form == "table")
     elif output.form == "table":
         print_next(next_of(query, result.columns, rows, params), store)
+    return result
 
 
 def find_query(name: str) -> Query:

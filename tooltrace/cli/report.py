@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tooltrace.cli.errors import CommandError, UsageError
+from tooltrace.cli.gate import exit_on_regression, gate_options
 from tooltrace.cli.known_names import require_known
 from tooltrace.cli.options import examples, output_option, place_option, tool_option, window_options
 from tooltrace.cli.sanitize import clean
@@ -23,13 +24,10 @@ from tooltrace.store.base import StoreBackend
 if TYPE_CHECKING:
     from tooltrace.report import Comparison, Report, TimeRange
     from tooltrace.report.build import OnQuery, SectionResult
+    from tooltrace.report.gate import Gate
 
 FORMATS = ("html", "markdown", "json")
 _SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".json": "json"}
-REGRESSION = 3
-"""Exit code if --fail-on found a regression."""
-NOT_COMPARABLE = 4
-"""Exit code if --fail-on has nothing to compare."""
 
 
 @click.command(
@@ -39,6 +37,7 @@ NOT_COMPARABLE = 4
         "tooltrace report --since 7d --format markdown",
         "tooltrace report --compare 7d --format markdown",
         "tooltrace report --compare 14d..7d --fail-on worse -o report.json",
+        "tooltrace report --compare 7d --fail-on worse --measures call_failure_rate,p95 --min-slowdown-percent 25 -o report.json",
     ),
 )
 @output_option("File to write; - is standard output.")
@@ -51,10 +50,8 @@ NOT_COMPARABLE = 4
     help="Compare two time windows or versions: 7d or a date (since then against an equally long window before), A..B "
     "(from A to B against since B), A/B..C/D (two windows), version:A..B (two versions).",
 )
-@click.option(
-    "--fail-on",
-    type=click.Choice(["worse", "maybe"]),
-    help="With --compare: exit with code 3 if the verdict of any measure is 'worse'; with 'maybe' also if it is 'maybe worse'.",
+@gate_options(
+    "With --compare: exit with code 3 if the verdict of any measure is 'worse'; with 'maybe' also if it is 'maybe worse'."
 )
 @click.option(
     "-f",
@@ -74,7 +71,7 @@ def report(
     until: str | None,
     tool: str | None,
     compared: str | None,
-    fail_on: str | None,
+    gate: Gate | None,
     form: str | None,
     lang: str,
     store: StoreBackend,
@@ -87,7 +84,7 @@ def report(
     for every measure one side is empty or too small (too few calls, or fewer than five conversations).
     """
     form = form or _SUFFIXES.get(output.suffix.lower() if output else "", "html")
-    if fail_on and compared is None:
+    if gate and compared is None:
         raise UsageError("--fail-on needs --compare")
     if form == "html":
         _require_jinja()
@@ -101,8 +98,8 @@ def report(
     require_known(store, tools=[tool], versions=[params.get("before_version"), params.get("version")])
     built = _build(store, about)
     _write(_text(built, form, lang), output)
-    if fail_on and built.comparison is not None:
-        _exit_on_regression(built.comparison, fail_on)
+    if gate and built.comparison is not None:
+        _exit_on_regression(built.comparison, gate)
 
 
 def _build(store: StoreBackend, about: TimeRange[datetime] | Comparison) -> Report:
@@ -138,15 +135,12 @@ def _write(text: str, output: Path | None) -> None:
         click.echo(f"Wrote {output} ({len(text.encode()) / 1024:,.0f} KiB).", err=True)
 
 
-def _exit_on_regression(comparison: SectionResult, level: str) -> None:
-    from tooltrace.report.narrative import chance_note, compared_count, fails_threshold, verdict_counts
+def _exit_on_regression(comparison: SectionResult, gate: Gate) -> None:
+    from tooltrace.report.narrative import chance_note, verdict_counts
 
     words = Translations("en")
     click.echo(f"{verdict_counts(comparison, words)}. {chance_note(comparison, words)}", err=True)
-    if fails_threshold(comparison, level):
-        raise click.exceptions.Exit(REGRESSION)
-    if not compared_count(comparison):  # exit code 0 without a comparison would be mistaken for success
-        raise click.exceptions.Exit(NOT_COMPARABLE)
+    exit_on_regression(comparison.result, gate)
 
 
 def _require_jinja() -> None:

@@ -65,8 +65,6 @@ def _evidence(figures: str, example: str | None, words: Translations) -> str:
     return words.exact(f"audit.sentence.{numbers.pop('sentence')}").format(**numbers, example=example)
 
 
-LEVELS = {"worse": frozenset({"worse"}), "maybe": frozenset({"worse", "maybe_worse"})}
-"""Verdicts that count as a regression, by level; ``worse`` accepts only the certain ones."""
 _CHANGED = frozenset({"worse", "maybe_worse", "maybe_better", "better"})
 
 
@@ -80,11 +78,6 @@ def top_rows(section: SectionResult, most: int) -> list[dict[str, Any]]:
     rows = section.result.dicts()
     chosen = sorted(range(len(rows)), key=lambda at: (rows[at]["verdict"] not in _CHANGED, at))[:most]
     return [rows[at] for at in sorted(chosen)]
-
-
-def fails_threshold(section: SectionResult, level: str) -> bool:
-    """Whether any verdict is a regression at this level."""
-    return any(verdict in LEVELS[level] for verdict in count_verdicts(section))
 
 
 def compared_count(section: SectionResult) -> int:

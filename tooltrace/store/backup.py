@@ -15,6 +15,7 @@ from tooltrace.errors import StoreError
 from tooltrace.store import tombstones
 from tooltrace.store.connection import attach, connect, explained
 from tooltrace.store.exclusive import existing, locked
+from tooltrace.store.exports import BACKUP, note_locked
 from tooltrace.store.fold_step import FoldReport
 from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.migrations import check, version_of
@@ -66,6 +67,7 @@ def backup(
     lock = locked(paths, wait, "backing up")
     try:
         fold_locked(paths)
+        note_locked(paths, copy.database, BACKUP)
         report = rewrite(paths, to=copy)
         copy_tombstones(paths, copy)
         return report

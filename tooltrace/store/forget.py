@@ -17,6 +17,7 @@ from tooltrace.store import erasure, tombstones
 from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.erasure import ErasureReport
 from tooltrace.store.exclusive import existing, locked
+from tooltrace.store.exports import ExportedFile, load_exports
 from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import STORE
@@ -58,6 +59,15 @@ class ForgetReport:
     spans_left: int = 0
     """Spans that remain because other calls are in their traces; ``whole_traces`` forgets them too."""
     erased: ErasureReport = field(default_factory=ErasureReport)
+    exports: list[ExportedFile] = field(default_factory=list)
+    """Exported files that may have the records: they exist, and were written after the first of the attempts began."""
+    exports_changed: dict[str, int] = field(default_factory=dict)
+    """Records that were removed from exported files, by path."""
+
+    @property
+    def remaining(self) -> list[str]:
+        """One sentence for each file that may still have the records."""
+        return self.erased.remaining
 
 
 def forget(
@@ -170,7 +180,13 @@ def _report(con: DuckDBPyConnection) -> ForgetReport:
         "SELECT count(*) FROM spans WHERE trace_id IN (SELECT trace_id FROM forgotten) "
         "AND trace_id NOT IN (SELECT trace_id FROM traces) AND span_id NOT IN (SELECT span_id FROM below)",
     )
-    return ForgetReport(attempts=attempts, calls=calls, spans_left=left)
+    (first,) = _row(con, "SELECT min(started_at) FROM forgotten")
+    exports = [
+        each
+        for each in load_exports(con)
+        if first is not None and each.written_at >= first.replace(tzinfo=UTC) and each.path.exists()
+    ]
+    return ForgetReport(attempts=attempts, calls=calls, spans_left=left, exports=exports)
 
 
 def _row(con: DuckDBPyConnection, sql: str) -> Sequence[Any]:

@@ -15,7 +15,7 @@ from tooltrace.store.insertion import commit_staged, drop_forgotten
 from tooltrace.store.journal_scan import JournalBatch
 from tooltrace.store.line_files import remove_leftovers
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import ROLLUPS, STORE, quote_literal
+from tooltrace.store.schema import STORE, UNKEYED, quote_literal
 from tooltrace.store.staging import Staging
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _import_salvaged(con: DuckDBPyConnection, paths: StorePaths, aside: Path) ->
     rows = 0
     forgotten = tombstones.load(paths)
     for table, file in recovery.salvage(aside, paths.journal):
-        if table is ROLLUPS:
+        if table in UNKEYED:
             con.execute(
                 f"INSERT INTO {STORE}.{table.name} BY NAME SELECT * FROM read_parquet({quote_literal(str(file))})"
             )

@@ -19,7 +19,7 @@ from tooltrace.errors import StoreDamaged
 from tooltrace.store.connection import connect
 from tooltrace.store.fold_marker import MARKER
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import RECORDS, ROLLUPS, STORE, Table, quote_identifier, quote_literal
+from tooltrace.store.schema import RECORDS, STORE, UNKEYED, Table, quote_identifier, quote_literal
 from tooltrace.store.store_file import SQLITE, foreign, foreign_format
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _files(paths: StorePaths, why: str) -> list[Path]:
 
 def verify_blocks(con: DuckDBPyConnection) -> None:
     """Read every block of the database attached as ``store``. Raises duckdb.Error at a damaged block."""
-    for table in (*RECORDS.values(), ROLLUPS):
+    for table in (*RECORDS.values(), *UNKEYED):
         con.execute(f"SELECT bit_xor(hash(t)) FROM {STORE}.{table.name} AS t").fetchall()
 
 
@@ -97,7 +97,7 @@ def salvage(aside: Path, directory: Path) -> Iterator[tuple[Table, Path]]:
     Each file is removed when the next piece is requested. Reads in a separate DuckDB instance, because reading
     damaged data may make DuckDB refuse all further work.
     """
-    for table in (*RECORDS.values(), ROLLUPS):
+    for table in (*RECORDS.values(), *UNKEYED):
         for first in range(0, _rows(aside, table), GROUP_ROWS):
             yield from _pieces(aside, table, directory, first, GROUP_ROWS)
 

@@ -22,6 +22,7 @@ from tooltrace.store.backup import WAIT_SECONDS
 from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.erasure import change_journals, refresh_fingerprints
 from tooltrace.store.exclusive import existing, locked
+from tooltrace.store.exports import ExportedFile, load_exports
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths
@@ -48,6 +49,10 @@ class RedactReport:
     """Older copies of the database that were rewritten, or removed because they could not be read whole."""
     remaining: list[str] = field(default_factory=list)
     """One sentence for each file that may still have secrets."""
+    exports: list[ExportedFile] = field(default_factory=list)
+    """Exported files that exist and may have secrets."""
+    exports_changed: dict[str, int] = field(default_factory=dict)
+    """Records that were redacted in exported files, by path."""
     bytes_before: int = 0
     bytes_after: int = 0
 
@@ -69,11 +74,10 @@ def redact_stored(
     lock = locked(paths, wait, "redacting")
     try:
         fold_locked(paths)
-        report = RedactReport(values=_count(paths, redaction))
+        report = _count(paths, redaction)
         if not dry_run and report.values:
             _rewrite(paths, redaction, report)
-        change = _change(redaction)
-        report.lines = change_journals(paths, change, report.remaining, dry_run=dry_run)
+        report.lines = change_journals(paths, change_of(redaction), report.remaining, dry_run=dry_run)
         if not dry_run:
             refresh_fingerprints(paths, report.lines)
             _redact_copies(paths, redaction, report)
@@ -134,7 +138,7 @@ def _json_redactor(redaction: Redaction) -> Callable[[str], str]:
     return redact
 
 
-def _count(paths: StorePaths, redaction: Redaction) -> dict[str, int]:
+def _count(paths: StorePaths, redaction: Redaction) -> RedactReport:
     con = connect()
     found: dict[str, int] = {}
     try:
@@ -144,13 +148,13 @@ def _count(paths: StorePaths, redaction: Redaction) -> dict[str, int]:
             counts = [f"count(*) FILTER (WHERE {_is_changed(name, sql)})" for name, sql in columns.items()]
             row = con.execute(f"SELECT {', '.join(counts)} FROM {STORE}.{table}").fetchone() or ()
             found |= {f"{table}.{name}": count for name, count in zip(columns, row, strict=True) if count}
+        return RedactReport(values=found, exports=[each for each in load_exports(con) if each.path.exists()])
     except duckdb.Error as error:
         raise explained(error, paths.database) from error
     finally:
         with contextlib.suppress(duckdb.Error):
             detach(con)
         con.close()
-    return found
 
 
 def _rewrite(paths: StorePaths, redaction: Redaction, report: RedactReport) -> None:
@@ -172,7 +176,7 @@ def _rewritten_columns() -> dict[str, dict[str, str]]:
     return columns
 
 
-def _change(redaction: Redaction) -> Callable[[Record], Record]:
+def change_of(redaction: Redaction) -> Callable[[Record], Record]:
     """Return the function that redacts one record; a record without secrets is returned itself."""
     text, json = _redactor(redaction), _json_redactor(redaction)
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from tooltrace.core.fields import TYPES, fields_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Span, ToolCall
 
-SCHEMA_VERSION: Final = 6
+SCHEMA_VERSION: Final = 7
 STORAGE_VERSION: Final = "v1.5.0"
 """The oldest DuckDB file format with all features that the store needs; DuckDB 1.5 and 2.0 read it."""
 STORE: Final = "store"
@@ -174,6 +174,18 @@ JOURNALS: Final = Table(
     ),
 )
 
+EXPORTS: Final = Table(
+    "exports",
+    "One row per file or folder that tooltrace export or tooltrace backup wrote from this store. Forgetting and redaction "
+    "read it to find copies of the records.",
+    (
+        TableColumn("path", TEXT, "Absolute path.", required=True),
+        TableColumn("format", TEXT, "Name of the destination, such as parquet; duckdb for a backup.", required=True),
+        TableColumn("written_at", TIME, "Time when the latest export to this path began.", required=True),
+    ),
+    time="written_at",
+)
+
 META: Final = Table(
     "meta",
     "Properties of the store.",
@@ -193,7 +205,9 @@ RECORDS: Final = {
     "span": SPANS,
 }
 """The table for each kind of journal line."""
-TABLES: Final = (*RECORDS.values(), ROLLUPS, JOURNALS, META)
+UNKEYED: Final = (ROLLUPS, EXPORTS)
+"""Further tables that only the database has: no journal can restore them."""
+TABLES: Final = (*RECORDS.values(), *UNKEYED, JOURNALS, META)
 
 LONG_TEXTS: Final = {"attempts": ("arguments", "result", "text"), "messages": ("text",), "spans": ("attributes",)}
 """Columns of texts that may have kilobytes, by table: their compression is ZSTD.

@@ -71,10 +71,7 @@ def import_file(
     with TraceFile(path, imported.skip, advance) as source:
         if not source.head.strip():
             return imported
-        found = next((each for each in FORMATS if each.knows(source.head)), None)
-        if found is None:
-            names = ", ".join(each.name for each in FORMATS)
-            raise UnreadableFile(f"{path}: unknown format; expected one of {names}")
+        found = format_of(source)
         imported.format = found.name
         for record in found.read(source, settings):
             if since is not None and isinstance(record, ToolCall) and record.started_at < since:
@@ -89,6 +86,15 @@ def import_file(
                 writer.write()
     writer.write()
     return imported
+
+
+def format_of(source: TraceFile) -> Format:
+    """Return the format of an open file. Raises UnreadableFile."""
+    found = next((each for each in FORMATS if each.knows(source.head)), None)
+    if found is None:
+        names = ", ".join(each.name for each in FORMATS)
+        raise UnreadableFile(f"{source.path}: unknown format; expected one of {names}")
+    return found
 
 
 def files_of(path: Path) -> list[Path]:

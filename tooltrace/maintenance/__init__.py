@@ -1,0 +1,1 @@
+"""Removal of records from a store and from the files that were exported from it."""
