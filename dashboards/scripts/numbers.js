@@ -1,4 +1,4 @@
-import { isUtc } from "./zone.js";
+import { isFixed, isUtc } from "./zone.js";
 
 // Numbers and times in the reader's locale. The page contains raw values: <data value data-unit> and <time datetime>.
 export const locale = document.documentElement.lang === "zh-CN" ? "zh-CN" : navigator.language;
@@ -90,6 +90,7 @@ export function relocalizeTimes() {
 function showTime(element) {
   const date = new Date(element.dateTime.length === 10 ? `${element.dateTime}T00:00:00Z` : element.dateTime);
   if (Number.isNaN(date.getTime())) return;
-  element.textContent = shortTime(date, element.closest("[data-precise]") ? PRECISE : {});
+  // paper is read on other days, without a hover title
+  element.textContent = isFixed() ? utc(date).slice(0, 16) : shortTime(date, element.closest("[data-precise]") ? PRECISE : {});
   element.title = utc(date);
 }

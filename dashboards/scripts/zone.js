@@ -11,6 +11,8 @@ export function isUtc() { return (state.fixed ?? state.chosen) === "utc"; }
 // "utc" for paper, whatever the reader chose; null for the choice again.
 export function fixZone(zone) { state.fixed = zone; }
 
+export function isFixed() { return state.fixed !== null; }
+
 export function switchZone() {
   state.chosen = isUtc() ? "local" : "utc";
   try { localStorage.setItem(KEY, state.chosen); } catch { /* holds for this page only */ }
