@@ -1,20 +1,21 @@
 -- How do attempts, failures and durations change over time?
 --
 -- One row per interval in which attempts of the group started, in order; intervals without attempts are left out. All
--- intervals have the same length: the shortest round length, from a second to 365 days, for which the attempts span at most
--- `parts` intervals. A failure is a finished attempt with status 'error'.
+-- intervals have the same length: the shortest round length, from a second to 365 days, for which the attempts, or `span_s`
+-- seconds, span at most `parts` intervals. A failure is a finished attempt with status 'error'.
 --
 -- Measured on simulated histories with independent calls, or with 5 or more clusters that differ: the 95 % intervals
 -- contain the true value in 96 to 100 % of them (docs/explanation/coverage.md).
 --
 -- by: tool (default), version, code, agent, conversation, status, rule, rule_grade, attributes
 -- parameters:
---   since  timestamp = NULL  attempts that started at this time or later
---   until  timestamp = NULL  attempts that started before this time
---   tool   text = NULL       this tool only
---   parts  integer = 60      maximum number of intervals; one more if the first attempt starts inside an interval
---   min_n  integer = 20      an interval of fewer attempts is marked too_few
---   rules  rules = 'all'     certain: failures that only a heuristic rule found count as attempts that did not fail
+--   since   timestamp = NULL  attempts that started at this time or later
+--   until   timestamp = NULL  attempts that started before this time
+--   tool    text = NULL       this tool only
+--   parts   integer = 60      maximum number of intervals; one more if the first attempt starts inside an interval
+--   span_s  positive = NULL   length of the window in seconds; NULL: that of the time between the first and the last attempt
+--   min_n   integer = 20      an interval of fewer attempts is marked too_few
+--   rules   rules = 'all'     certain: failures that only a heuristic rule found count as attempts that did not fail
 -- columns:
 --   started   time        start of the interval
 --   seconds   count       length of the interval
@@ -69,7 +70,7 @@ chosen AS (
     SELECT coalesce(min(l.seconds) FILTER (WHERE /* rollups */ l.seconds >= 86400 AND /* end rollups */ CAST(l.seconds AS DOUBLE) * greatest($parts, 1) >= w.length_s), 31536000) AS seconds
     FROM lengths AS l
     CROSS JOIN (
-        SELECT max(at_s) - min(at_s) AS length_s FROM scoped
+        SELECT coalesce($span_s, max(at_s) - min(at_s)) AS length_s FROM scoped
     ) AS w
 ),
 per_cluster AS (

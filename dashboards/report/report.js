@@ -1,6 +1,7 @@
-import { localize, number } from "./numbers.js";
+import { localize, number, relocalizeTimes } from "./numbers.js";
 import { draw, redraw } from "./charts.js";
 import { sparks } from "./sparks.js";
+import { fixZone, zoneButton } from "./zone.js";
 
 const root = document.documentElement;
 
@@ -16,18 +17,19 @@ button.addEventListener("click", () => {
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
-// Paper has no hover titles: print full times in UTC.
-function swapTimes() {
-  for (const time of document.querySelectorAll("time[title]")) [time.textContent, time.title] = [time.title.replace(/\.\d+/, ""), time.textContent];
-}
+zoneButton(document.getElementById("zone"), () => {
+  relocalizeTimes();
+  redraw();
+});
 
-// Print in the light theme, with charts of the paper's width.
+// Print in the light theme and in UTC, with charts of the paper's width.
 let before = null;
 addEventListener("beforeprint", () => {
   before = root.dataset.theme ?? "";
   root.dataset.theme = "light";
   root.dataset.printing = "";
-  swapTimes();
+  fixZone("utc");
+  relocalizeTimes();
   drawAll();
   redraw();
 });
@@ -35,7 +37,8 @@ addEventListener("afterprint", () => {
   if (before) root.dataset.theme = before;
   else delete root.dataset.theme;
   delete root.dataset.printing;
-  swapTimes();
+  fixZone(null);
+  relocalizeTimes();
   redraw();
 });
 

@@ -1,6 +1,8 @@
-import { localize } from "./numbers.js";
+import { localize, relocalizeTimes } from "./numbers.js";
 import { draw, redraw } from "./charts.js";
 import { sparks } from "./sparks.js";
+import { timeFields } from "./time_fields.js";
+import { zoneButton } from "./zone.js";
 
 const root = document.documentElement;
 
@@ -8,6 +10,7 @@ function enhance(part) {
   localize(part);
   draw(part);
   sparks(part);
+  timeFields(part);
 }
 
 function isDark() {
@@ -20,6 +23,12 @@ document.getElementById("theme").addEventListener("click", () => {
   redraw();
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+
+zoneButton(document.getElementById("zone"), () => {
+  relocalizeTimes();
+  timeFields(document);
+  redraw();
+});
 
 // Content that htmx inserts is formatted when it arrives. Only rows that were not in the list before are marked as fresh.
 let knownRows = null;

@@ -1,3 +1,5 @@
+import { isFixed, isUtc } from "./zone.js";
+
 // Numbers and times in the reader's locale. The page contains raw values: <data value data-unit> and <time datetime>.
 export const locale = document.documentElement.lang === "zh-CN" ? "zh-CN" : navigator.language;
 const integer = new Intl.NumberFormat(locale);
@@ -5,11 +7,20 @@ const threeDigits = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 
 const percent = new Intl.NumberFormat(locale, { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const signed = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" });
 const points = JSON.parse(document.getElementById("words").textContent)["js.points"];
-const time = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
-const minutes = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", hour12: false });
-const day = new Intl.DateTimeFormat(locale, { month: "short", day: "numeric" });
-const short = new Intl.DateTimeFormat(locale, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
-const long = new Intl.DateTimeFormat(locale, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+const CLOCK = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+const SECONDS = { ...CLOCK, second: "2-digit" };
+const DAY = { month: "short", day: "numeric" };
+const YEAR = { ...DAY, year: "numeric" };
+const PRECISE = { fractionalSecondDigits: 3 };
+const formats = new Map();
+
+// A date in the zone that the reader chose.
+function formatted(date, options) {
+  const zone = isUtc() ? "UTC" : undefined;
+  const key = `${zone}${JSON.stringify(options)}`;
+  if (!formats.has(key)) formats.set(key, new Intl.DateTimeFormat(locale, { ...options, timeZone: zone }));
+  return formats.get(key).format(date);
+}
 
 const SPANS = [[86400e3, "day"], [3600e3, "hour"], [60e3, "minute"], [1e3, "second"]];
 const units = new Map();
@@ -35,20 +46,22 @@ export function number(value, kind) {
   return threeDigits.format(value);
 }
 
-export function shortTime(date) {
+// The time of day; with the day unless it is today, with the year unless it is this one.
+export function shortTime(date, more = {}) {
   const now = new Date();
-  if (date.toDateString() === now.toDateString()) return time.format(date);
-  return (date.getFullYear() === now.getFullYear() ? short : long).format(date);
+  const same = (options) => formatted(date, options) === formatted(now, options);
+  return formatted(date, { ...(same(YEAR) ? {} : same({ year: "numeric" }) ? DAY : YEAR), ...SECONDS, ...more });
 }
 
 // Label on a time axis: the day at midnight, else the time of day, with seconds if the axis spans at most ten minutes.
 export function tick(value, span) {
   const date = new Date(value);
-  if (date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0) return day.format(date);
-  return (span > 600e3 ? minutes : time).format(date);
+  const parts = isUtc() ? [date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()] : [date.getHours(), date.getMinutes(), date.getSeconds()];
+  if (parts.every((part) => part === 0)) return formatted(date, DAY);
+  return formatted(date, span > 600e3 ? CLOCK : SECONDS);
 }
 
-export function full(date) { return long.format(date); }
+export function full(date) { return formatted(date, { ...YEAR, ...SECONDS }); }
 
 function utc(date) { return `${date.toISOString().replace("T", " ").replace(/\.?0*Z$/, "")} UTC`; }
 
@@ -63,10 +76,21 @@ export function localize(part) {
     if (element.value !== "" && Number.isFinite(value)) element.textContent = number(value, element.dataset.unit);
   }
   for (const element of within(part, "time[datetime]:not([data-done])")) {
-    const date = new Date(element.dateTime.length === 10 ? `${element.dateTime}T00:00:00Z` : element.dateTime);
     element.dataset.done = "";
-    if (Number.isNaN(date.getTime())) continue;
-    element.textContent = shortTime(date);
-    element.title = utc(date);
+    showTime(element);
   }
+}
+
+// All times once more, after the zone was changed.
+export function relocalizeTimes() {
+  for (const element of document.querySelectorAll("time[data-done]")) showTime(element);
+}
+
+// A trace is read in milliseconds: its page is marked with data-precise.
+function showTime(element) {
+  const date = new Date(element.dateTime.length === 10 ? `${element.dateTime}T00:00:00Z` : element.dateTime);
+  if (Number.isNaN(date.getTime())) return;
+  // paper is read on other days, without a hover title
+  element.textContent = isFixed() ? utc(date).slice(0, 16) : shortTime(date, element.closest("[data-precise]") ? PRECISE : {});
+  element.title = utc(date);
 }

@@ -19,13 +19,14 @@ export async function sparks(part) {
     const column = Object.fromEntries(result.columns.map(({ name }, index) => [name, index]));
     const at = (row) => Date.parse(row[column.started]) / 1000;
     const seconds = result.rows[0][column.seconds];
-    const first = Math.min(...result.rows.map(at));
-    const steps = (Math.max(...result.rows.map(at)) - first) / seconds + 1;
-    const step = WIDTH / Math.max(steps, 12);
+    // the whole window, in whole intervals
+    const first = result.since ? Math.floor(Date.parse(result.since) / 1000 / seconds) * seconds : Math.min(...result.rows.map(at));
+    const end = result.until ? Date.parse(result.until) / 1000 : Math.max(...result.rows.map(at)) + seconds;
+    const step = WIDTH / Math.max((end - first) / seconds, 12);
     for (const cell of table.querySelectorAll("td.spark")) {
       const rows = result.rows.filter((row) => row[column.tool] === cell.dataset.tool);
       const most = Math.max(1, ...rows.map((row) => row[column.attempts]));
-      const picture = svg("svg", { width: WIDTH, height: HEIGHT, role: "img", "aria-label": label(rows, column) });
+      const picture = svg("svg", { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": label(rows, column) });
       for (const row of rows) {
         const x = ((at(row) - first) / seconds) * step;
         for (const [name, value] of [["all", row[column.attempts]], ["bad", row[column.failures]]]) {

@@ -56,6 +56,7 @@ class QueryOptions(TypedDict, total=False):
     rules: Literal["certain", "all"] | None
     since: Time | None
     span_id: str | None
+    span_s: int | str | None
     status: str | None
     text: str | None
     threshold: int | str | None

@@ -105,6 +105,20 @@ class Report:
         """Tools that have a section, the most important first."""
         return [row["tool"] for row in self.tools.result.dicts()[: sections.MAX_TOOLS]] if self.tools else []
 
+    @property
+    def failing(self) -> frozenset[str]:
+        """Tools with a failed call in the time range."""
+        return (
+            frozenset(row["tool"] for row in self.tools.result.dicts() if row["failed_calls"])
+            if self.tools
+            else frozenset()
+        )
+
+    @property
+    def audit(self) -> SectionResult | None:
+        """The audit of all tools."""
+        return next((section for section in self.of_tool if section.part.query == sections.AUDIT), None)
+
     def section(self, tool: str) -> Iterator[SectionResult]:
         """Yield the results about ``tool``, without parts that are empty for it."""
         found = [section.of(tool) for section in self.of_tool]
@@ -125,6 +139,8 @@ def build_report(
     def run(part: Section, **more: Any) -> SectionResult:
         on_query(part.query)
         params = {**about.params, **part.params, **more}
+        if part.query == "timeline" and isinstance(about, TimeRange) and (length := about.length) is not None:
+            params["span_s"] = max(round(length.total_seconds()), 1)  # a chart shows the complete window
         result = query_store(store, part.query, by=part.by, may_start_later=True, **params)
         return SectionResult(part, params, result.detached())
 

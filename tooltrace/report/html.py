@@ -10,6 +10,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from tooltrace.report import sections
+from tooltrace.report.audit_matrix import audit_matrix
 from tooltrace.report.build import Report, SectionResult
 from tooltrace.report.i18n import Translations
 from tooltrace.report.js_bundle import assert_inline_safe, asset, bundle
@@ -23,8 +24,8 @@ from tooltrace.version import __version__
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_MODULES = ("numbers", "charts", "sparks")
-_STYLES = ("styles/tooltrace.css", "report/report.css")
+_MODULES = ("zone", "numbers", "chart_parts", "time_marks", "time_selection", "timeline", "charts", "sparks")
+_STYLES = ("styles/tooltrace.css", "styles/time.css", "report/report.css", "report/print.css")
 _CHART_ROWS = 2000
 
 
@@ -45,6 +46,7 @@ def as_html(report: Report, words: Translations) -> str:
         licence=assert_inline_safe(f"{asset('vendor/echarts.NOTICE.txt').strip()}\n\n{asset('vendor/echarts.LICENSE.txt')}"),
         policy=_policy([styles], scripts),
         marks=_marks(report),
+        audit=audit_matrix(report.audit, report.sections, words) if report.audit is not None else None,
         most_tools=sections.MAX_TOOLS,
         version=__version__,
         calibration_sentence=calibration_sentence,
@@ -65,7 +67,8 @@ def chart_data(section: SectionResult) -> str:
 def data_json(section: SectionResult) -> str:
     """Return the result as JSON with described columns, as the data addresses of the server return it."""
     columns = [{"name": column.name, "unit": column.unit} for column in section.result.fields]
-    return json_for_script({"columns": columns, "rows": _rounded_rows(section)})
+    ends = {name: section.params.get(name) for name in ("since", "until")}
+    return json_for_script({"columns": columns, "rows": _rounded_rows(section), **ends})
 
 
 def rounded(section: SectionResult) -> SectionResult:

@@ -23,6 +23,8 @@ class Section:
     """Fixed parameters of the query."""
     rows: int = 12
     """Maximum number of rows shown."""
+    printed: bool = True
+    """Whether the section is also on paper; a tool has one page there."""
     brief: bool = False
     """Whether the section is also part of the short report (Markdown)."""
 
@@ -46,15 +48,6 @@ TOOLS = _part(
 SPARKS = _part("overview.spark", "timeline", "", by=_OF_TOOL, params={"parts": 40})
 OVERVIEW = (
     _part(
-        "overview.time",
-        "timeline",
-        "started attempts failures rate p50 p95",
-        by=(),
-        chart="timeline",
-        params={"parts": 60},
-        rows=61,
-    ),
-    _part(
         "overview.incidents",
         "incidents",
         "tool started ended failures attempts lasted_ms code",
@@ -62,6 +55,15 @@ OVERVIEW = (
         params={"failing": 5},
         rows=20,
         brief=True,
+    ),
+    _part(
+        "overview.time",
+        "timeline",
+        "started attempts failures rate p50 p95",
+        by=(),
+        chart="timeline",
+        params={"parts": 60},
+        rows=61,
     ),
     _part(
         "overview.changes",
@@ -72,7 +74,7 @@ OVERVIEW = (
         brief=True,
     ),
 )
-"""Sections over all tools together, after the figures and the table of tools."""
+"""Sections over all tools together, the incidents first, after the figures and the table of tools."""
 
 TOOL = (
     _part(
@@ -125,30 +127,43 @@ TOOL = (
         chart="reliability",
         help="tool.reliability.help",
         rows=12,
+        printed=False,
     ),
-    _part("tool.bands", "confidence_bands", "band n accuracy mean_confidence attempts labelled_share", by=_OF_TOOL),
+    _part(
+        "tool.bands",
+        "confidence_bands",
+        "band n accuracy mean_confidence attempts labelled_share",
+        by=_OF_TOOL,
+        printed=False,
+    ),
     _part(
         "tool.thresholds",
         "thresholds",
         "precision_asked threshold n precision lower_bound coverage",
         by=_OF_TOOL,
         help="tool.thresholds.help",
+        printed=False,
     ),
     _part(
         "tool.next",
         "next_action",
         "advice n observed followed_share succeeded_when_followed succeeded_when_not",
         by=_OF_TOOL,
+        printed=False,
     ),
     _part(
         "tool.gates",
         "gates",
         "n approved declined expired waiting approved_share wait_p50 wait_p95 failure_rate",
         by=_OF_TOOL,
+        printed=False,
     ),
     _part("tool.audit", "audit", "point name passed n evidence fix", by=_OF_TOOL, brief=True),
 )
 """Sections of each tool. Each query runs once for all tools; a tool's section shows the rows of that tool."""
+
+AUDIT = "audit"
+"""The query whose section is one matrix of all tools in a document."""
 
 NEED_LABELS = frozenset({"reliability", "confidence_bands", "thresholds"})
 """Queries whose results are meaningless without labelled attempts."""

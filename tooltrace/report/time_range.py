@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from tooltrace.analysis.parameters import QueryParameter
@@ -29,6 +29,13 @@ class TimeRange(Generic[End]):
         """The range as parameters of a query, without open ends."""
         known = {"since": self.since, "until": self.until, "tool": self.tool}
         return {name: value for name, value in known.items() if value is not None}
+
+    @property
+    def length(self) -> timedelta | None:
+        """The time between the ends; None where an end is open, or not yet a time."""
+        if isinstance(self.since, datetime) and isinstance(self.until, datetime):
+            return self.until - self.since
+        return None
 
     @property
     def before(self) -> datetime | str | None:

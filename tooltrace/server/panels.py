@@ -15,6 +15,7 @@ from tooltrace.report.json_values import json_for_script, json_safe
 from tooltrace.report.narrative import translate_rows
 from tooltrace.server.request import app_state, language_of, time_range
 from tooltrace.server.templates import render
+from tooltrace.server.time_navigation import length_seconds, navigate
 from tooltrace.store.result import QueryResult
 
 SHOWN = 12
@@ -43,7 +44,16 @@ async def data(request: Request) -> Response:
     """Return columns and rows as JSON."""
     result = await run_query(request, request.path_params["query"])
     columns = [{"name": column.name, "unit": column.unit} for column in result.fields]
-    text = json_for_script({"columns": columns, "rows": result.rows, "cut": result.cut is not None})
+    ends = navigate(time_range(request.query_params))
+    text = json_for_script(
+        {
+            "columns": columns,
+            "rows": result.rows,
+            "cut": result.cut is not None,
+            "since": ends and ends.since,
+            "until": ends and ends.until,
+        }
+    )
     return Response(text, media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
@@ -86,8 +96,11 @@ def params_from_request(request: Request, name: str) -> tuple[tuple[str, ...] | 
     known = {parameter.name for parameter in query.header.parameters}
     params: dict[str, Any] = {key: value for key, value in address.items() if key in known and value}
     if "since" in known:
+        window = time_range(address)
         others = {key: value for key, value in params.items() if key not in ("since", "until")}
-        params = {**others, **time_range(address).params}
+        if "span_s" in known and (seconds := length_seconds(window)) is not None:
+            others.setdefault("span_s", seconds)  # a chart shows the complete window
+        params = {**others, **window.params}
     by = None
     if "by" in address and query.header.by:
         by = tuple(part for part in address["by"].split(",") if part and part != "none")

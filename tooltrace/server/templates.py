@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import zlib
+from datetime import timedelta
 from functools import cache
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -19,6 +20,7 @@ from tooltrace.report.i18n import LANGUAGES, Translations
 from tooltrace.report.json_values import json_for_script
 from tooltrace.report.templates import templates
 from tooltrace.server.request import LANGUAGE_COOKIE, RANGES, app_state, language_of, time_range
+from tooltrace.server.time_navigation import navigate
 from tooltrace.version import __version__
 
 _YEAR = 365 * 24 * 3600
@@ -35,6 +37,7 @@ def render(request: Request, template: str, status: int = 200, **context: Any) -
         languages=LANGUAGES,
         window=window,
         window_name=window.since or "all",
+        navigation=navigate(window),
         ranges=RANGES,
         links=state.links,
         path=request.url.path,
@@ -58,6 +61,8 @@ def _environment() -> Environment:
         rows=json_for_script,
         raw=json_text,
         quoted=lambda text: shlex.quote(str(text)),
+        later=lambda time, seconds: time + timedelta(seconds=seconds),
+        field=lambda time: time.isoformat(timespec="seconds"),
     )
     environment.globals |= {"url": url, "mask": MASK, "asset": asset_url}
     return environment

@@ -1,0 +1,162 @@
+// The chart of attempts over time: the whole window on one axis, counts above, failure rates below, incidents on top.
+import { duration, full, number, tick } from "./numbers.js";
+import { isUtc, zoneName } from "./zone.js";
+import { axis, band, base, rounded, tip, words } from "./chart_parts.js";
+import { hatching, place, silences } from "./time_marks.js";
+import { offerZoom, selectable } from "./time_selection.js";
+
+const LEFT = 52, RIGHT = 18, LEGEND = 30, BOTTOM = 24, GAP = 17, LANE = 19;
+const MOST_BUCKETS = 500;
+
+const layouts = new WeakMap();
+
+// Draw again at the chart's present size: labels are placed in pixels.
+export function relayout(chart) { layouts.get(chart)?.(); }
+
+export function drawTimeline(chart, rows, colours, figure) {
+  const time = timeWindow(rows, figure);
+  let incidents = [], placed = [];
+  const show = () => {
+    placed = place(incidents, time, { left: LEFT, right: chart.getWidth() - RIGHT, top: LEGEND, lane: LANE });
+    chart.setOption(timeline(rows, colours, time, placed, incidents, chart.getHeight()), true);
+  };
+  layouts.set(chart, show);
+  show();
+  incidentsOf(figure).then((found) => {
+    incidents = found;
+    if (found.length && !chart.isDisposed()) show();
+  });
+  if (!figure.dataset.calls) return;
+  selectable(chart, time, figure, () => placed);
+  offerZoom(figure, time);
+}
+
+// The window in whole buckets, and those that have attempts.
+function timeWindow(rows, figure) {
+  const step = 1000 * rows[0].seconds;
+  const starts = [...new Set(rows.map((row) => Date.parse(row.started)))].sort((a, b) => a - b);
+  const ends = ["since", "until", "now"].map((name) => Date.parse(figure.dataset[name] ?? ""));
+  const [since, until, now] = ends.map((end, index) => (Number.isNaN(end) ? [starts[0], starts.at(-1) + step, Infinity][index] : end));
+  const from = Math.min(Math.floor(since / step) * step, starts[0]);
+  const to = Math.max(Math.ceil(until / step) * step, starts.at(-1) + step);
+  const buckets = (to - from) / step <= MOST_BUCKETS ? Array.from({ length: Math.round((to - from) / step) }, (_, index) => from + index * step) : starts;
+  return { step, starts, from, to, now, buckets };
+}
+
+const found = new WeakMap();
+
+// The incidents that evidence supports, the gravest first. The query runs once for each figure.
+function incidentsOf(figure) {
+  const address = figure.dataset.marks ?? "";
+  if (!address.startsWith("/data/")) return Promise.resolve([]);
+  if (!found.has(figure)) found.set(figure, fetch(address).then((response) => response.json()).then(incidentRows));
+  return found.get(figure);
+}
+
+function incidentRows(result) {
+  if (!result.rows) return [];
+  const at = Object.fromEntries(result.columns.map((column, index) => [column.name, index]));
+  return result.rows
+    .filter((row) => !row[at.too_few] && row[at.failures] >= 5)
+    .sort((a, b) => b[at.failures] - a[at.failures])
+    .slice(0, 12)
+    .map((row) => {
+      const from = Date.parse(row[at.started]), ended = row[at.ended];
+      // an open incident is known to last until its latest attempt
+      return { tool: row[at.tool] ?? "", from, to: ended === null ? from + row[at.lasted_ms] : Date.parse(ended), open: ended === null };
+    });
+}
+
+function timeline(rows, colours, time, placed, incidents, height) {
+  const lanes = Math.max(0, ...placed.map((one) => one.lane + 1));
+  const top = LEGEND + lanes * LANE;
+  const half = (height - top - BOTTOM - GAP) / 2;
+  const grids = [[top, half], [top + half + GAP, half], [LEGEND, lanes * LANE]];
+  const { series, described } = counted(rows, colours, time);
+  const highestRate = Math.max(0.1, ...rows.map((row) => Math.max(row.high ?? 0, row.rate ?? 0)));
+  const highest = rounded(highestRate, highestRate > 0.5 ? 5 : 10, Math.ceil);
+  const areas = incidents.map((one) => [{ xAxis: Math.max(one.from, time.from) }, { xAxis: Math.min(one.to, time.to) }]);
+  const silent = silences(time).map(([from, to]) => [{ xAxis: from, itemStyle: { color: hatching(colours.line), opacity: 1 } }, { xAxis: to }]);
+  const now = time.now > time.from && time.now <= time.to ? [{ xAxis: time.now }] : [];
+  for (const index of [0, 1]) {
+    series.push({
+      name: `marks ${index} `, type: "line", data: [], xAxisIndex: index, yAxisIndex: index, silent: true, tooltip: { show: false },
+      markArea: { silent: true, itemStyle: { color: colours.bad, opacity: 0.13 }, data: [...silent, ...areas] },
+      markLine: { silent: true, symbol: "none", lineStyle: { color: colours.ink, width: 1, type: "solid" }, label: { show: index === 1, formatter: words("now"), position: "end", distance: 2, color: colours.ink, fontSize: 11 }, data: now },
+    });
+  }
+  series.push({
+    name: "incidents ", type: "line", data: [], xAxisIndex: 2, yAxisIndex: 2, tooltip: { show: false },
+    markArea: { silent: true, itemStyle: { color: colours.bad }, label: { show: true, color: colours.bad, fontSize: 11, align: "left", verticalAlign: "top", formatter: (item) => item.name }, data: placed.map((one) => [
+      { name: one.text, xAxis: one.from, yAxis: one.lane + 0.78, label: { position: [one.labelLeft - one.left, -14] } },
+      { xAxis: one.to, yAxis: one.lane + 0.95 },
+    ]) },
+  });
+  const label = axis(colours).axisLabel;
+  const x = { type: "time", splitLine: { show: false }, min: time.from, max: time.to, containShape: false, axisPointer: { label: { show: false } } };
+  return base(colours, {
+    useUTC: isUtc(),
+    grid: grids.map(([gridTop, gridHeight]) => ({ left: LEFT, right: RIGHT, top: gridTop, height: gridHeight })),
+    axisPointer: { link: [{ xAxisIndex: [0, 1] }] },
+    legend: { ...base(colours).legend, data: series.map((one) => one.name).filter((name) => !/ $/.test(name)) },
+    xAxis: [
+      axis(colours, { ...x, axisLabel: { show: false } }),
+      axis(colours, { ...x, gridIndex: 1, axisLabel: { ...label, formatter: (value) => tick(value, time.to - time.from) } }),
+      { ...x, gridIndex: 2, show: false, axisPointer: { show: false } },
+    ],
+    yAxis: [
+      axis(colours, { type: "value", minInterval: 1, splitNumber: 3, axisLabel: { ...label, formatter: (value) => number(value, "count") } }),
+      axis(colours, { type: "value", gridIndex: 1, min: 0, max: highest, interval: highest / 2, axisLabel: { ...label, formatter: (value) => number(value, "share").replace(/[.,]0/, "") } }),
+      { type: "value", gridIndex: 2, show: false, inverse: true, min: 0, max: Math.max(lanes, 1) },
+    ],
+    tooltip: { ...base(colours).tooltip, formatter: (items) => {
+      const start = items[0].axisValue - time.step / 2;
+      const lines = (described.get(start) ?? []).flatMap(([key, row]) => [
+        `${key ? `${key}: ` : ""}${number(row.attempts, "count")} ${words("attempts")}, ${number(row.failures, "count")} ${words("failures")}`,
+        row.rate === null ? null : `${number(row.rate, "share")} (${number(row.low, "share")} – ${number(row.high, "share")})`,
+        row.p95 === null ? null : `p50 ${duration(row.p50)}, p95 ${duration(row.p95)}`,
+      ]);
+      return tip(`${full(new Date(start))} ${zoneName(new Date(start))} + ${duration(time.step)}`, lines.length ? lines : [words("silent")]);
+    } },
+    series,
+  });
+}
+
+// Bars of attempts and failures; for each version, or for all attempts, the failure rate with its interval.
+function counted(rows, colours, time) {
+  const middle = (start) => start + time.step / 2;
+  const versions = "tool_version" in rows[0] ? "tool_version" : "version" in rows[0] ? "version" : null;
+  const groups = new Map(), total = new Map(time.buckets.map((start) => [start, { attempts: 0, failures: 0 }])), described = new Map();
+  for (const row of rows) {
+    const key = versions ? row[versions] ?? words("unversioned") : "", start = Date.parse(row.started);
+    groups.set(key, [...(groups.get(key) ?? []), { ...row, start }]);
+    described.set(start, [...(described.get(start) ?? []), [key, row]]);
+    total.get(start).attempts += row.attempts;
+    total.get(start).failures += row.failures;
+  }
+  const bars = { type: "bar", barMaxWidth: 18, barMinWidth: 2, barCategoryGap: "12%" };
+  const series = [
+    { ...bars, name: words("attempts"), data: [...total].map(([start, sum]) => [middle(start), sum.attempts]), itemStyle: { color: colours.bar }, barGap: "-100%" },
+    { ...bars, name: words("failures"), data: [...total].map(([start, sum]) => [middle(start), sum.failures]), itemStyle: { color: colours.bad, opacity: 0.75 }, z: 3 },
+  ];
+  const tones = [colours.band, colours.second, colours.warn, colours.good, colours.quiet];
+  [...groups].slice(-5).forEach(([key, group], index) => {
+    const points = gaps(group, time.step);
+    const name = key ? `${words("rate")} ${key}` : words("rate");
+    const line = (figure) => points.map((point) => [middle(point.start), point.empty ? null : point[figure]]);
+    series.push(...band(`${name}-band`, tones[index], line("low"), line("high"), 1).map((one) => ({ ...one, xAxisIndex: 1 })));
+    series.push({ name, type: "line", xAxisIndex: 1, yAxisIndex: 1, data: line("rate"), symbol: "circle", symbolSize: 4, showAllSymbol: true, lineStyle: { width: 1.8 }, itemStyle: { color: tones[index] }, z: 5 });
+  });
+  return { series, described };
+}
+
+// A line is not drawn across buckets without attempts.
+function gaps(points, step) {
+  const filled = [];
+  for (const point of points) {
+    const last = filled.at(-1);
+    if (last && point.start - last.start > 1.5 * step) filled.push({ start: last.start + step, empty: true });
+    filled.push(point);
+  }
+  return filled;
+}
