@@ -18,7 +18,7 @@
     -- next: query errors --tool {tool}
     -- source: where the formula comes from
 
-``alias`` is a second name of the query (optional). Omit ``by`` where rows are not grouped; dimensions behind a ``;`` in
+``alias`` are other names of the query (optional). Omit ``by`` where rows are not grouped; dimensions behind a ``;`` in
 it vary within a history and do not split it (see the regions in ``templating``). ``important`` are the columns that a
 narrow table shows first (optional: the order of ``columns``), ``hidden`` the columns without which a row says nothing: a
 table omits the rows in which all of them are 0 or NULL (optional). ``next`` is the command of tooltrace that leads on,
@@ -47,7 +47,7 @@ UNITS = {
     "time": "UTC",
     "text": "text",
     "json": "JSON text",
-    "parts": "the parts of another text column as JSON: for programs, hidden in tables",
+    "parts": "the parts of another text column, often as JSON: for programs, hidden in tables",
     "flag": "true or false",
     "mark": "true where the reader should take care: hidden in tables if it is never true",
     "number": "any other number",
@@ -64,8 +64,8 @@ class QueryHeader:
 
     question: str
     about: str = ""
-    alias: str = ""
-    """Second name of the query."""
+    aliases: tuple[str, ...] = ()
+    """Other names of the query."""
     by: tuple[str, ...] = ()
     """Dimensions that the rows can be grouped by."""
     within: tuple[str, ...] = ()
@@ -128,9 +128,10 @@ def _start_section(heading: QueryHeader, section: str, rest: str, parser: _Heade
     if section == "by":
         return _by(heading, rest, parser)
     if section == "alias":
-        if not rest.isidentifier():
-            raise parser.fault(f"the alias must be a name of letters, digits and _; got {rest!r}")
-        return replace(heading, alias=rest)
+        aliases = tuple(part.strip() for part in rest.split(","))
+        if wrong := next((alias for alias in aliases if not alias.isidentifier()), None):
+            raise parser.fault(f"an alias must be a name of letters, digits and _; got {wrong!r}")
+        return replace(heading, aliases=aliases)
     names = tuple(part.strip() for part in rest.split(","))
     if section == "important":
         return replace(heading, important=names)

@@ -37,7 +37,7 @@ FIGURES = _part("overview.figures", "overview", "period calls rate retried_share
 GAP = _part("tiles.gap", "gap", "period n mean_confidence accuracy gap", brief=True)
 TOOLS = _part(
     "overview.tools",
-    "hurt",
+    "ranking",
     "tool excess_failures failed_calls calls rate baseline_rate hurt_ms amplification p95 last_failed_at",
     help="overview.tools.help",
     rows=500,

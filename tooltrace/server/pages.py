@@ -22,7 +22,7 @@ async def overview(request: Request) -> Response:
     """Render the overview of the tools that need attention first."""
     cache = app_state(request).cache
     cache.prefetch("overview", **_periods(request))
-    cache.prefetch("hurt", **time_range(request.query_params).params)
+    cache.prefetch("ranking", **time_range(request.query_params).params)
     return render(request, "pages/overview.html")
 
 
@@ -49,8 +49,8 @@ def _periods(request: Request, tool: str | None = None) -> dict[str, Any]:
 
 
 async def tools(request: Request) -> Response:
-    """Render the table of tools, in the order of the query ``hurt``."""
-    result = await app_state(request).cache.query("hurt", **time_range(request.query_params).params)
+    """Render the table of tools, in the order of the query ``ranking``."""
+    result = await app_state(request).cache.query("ranking", **time_range(request.query_params).params)
     limit = len(result.rows) if request.query_params.get("rows") == "all" else TOOLS
     return render(request, "parts/tools.html", tools=result.dicts(), limit=limit)
 
