@@ -57,10 +57,12 @@
 --   changed_at       time                   start of the first failed call since which more calls fail; NULL if no change is likely enough
 --   before_rate      share                  share of calls that failed before changed_at
 --   after_rate       share                  share of calls that failed since changed_at
+--   failed_since     count                  failed calls since changed_at
 --   version_since    text                   version of most calls that failed since changed_at, if most calls before had another one
 --   version_before   text                   version of most calls before changed_at, if version_since is another one
 --   code             text                   error code of most failed calls since changed_at, without a change of all failed calls
 --   message          text                   error message of the last failed call with that code, at most 500 characters
+--   last_called_at   time                   start of the last finished attempt
 --   pattern          parts                  message with <text>, <url>, <path>, <id> and <n> for the parts that vary
 -- important: failed_calls, rate, changed_at, code, message, excess_failures, calls, hurt_ms, cost_ms
 -- hidden: failed_calls
@@ -291,6 +293,7 @@ parts AS (
             min(CASE WHEN failed THEN at_us END) AS first_failed_us,
             max(CASE WHEN failed THEN at_us END) AS last_failed_us,
             max(CASE WHEN NOT failed THEN at_us END) AS last_worked_us,
+            max(at_us) AS last_us,
             arg_max(message, at_us) AS message
         FROM call_totals
         CROSS JOIN (SELECT min(at_us) AS first_us, max(at_us) AS last_us FROM call_totals) AS w
@@ -304,6 +307,7 @@ group_totals AS (
         1.0 * sum(p.failed_calls) AS failed_calls,
         count(DISTINCT p.part) AS parts,
         max(p.last_worked_us) AS last_worked_us,
+        max(p.last_us) AS last_us,
         greatest(1.0, least(max(b.calls / b.effective), max(1.0 * b.calls / b.clusters))) AS effect
     FROM parts AS p
     JOIN (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM bounded) AS b ON b.grp = p.grp
@@ -328,7 +332,7 @@ splits AS (
 ),
 -- last_before: the last part before the change; NULL without a change
 group_changes AS (
-    SELECT t.grp, t.last_worked_us, CASE WHEN s.log_evidence >= ln(20.0 * t.parts) THEN s.part END AS last_before
+    SELECT t.grp, t.last_worked_us, t.last_us, CASE WHEN s.log_evidence >= ln(20.0 * t.parts) THEN s.part END AS last_before
     FROM group_totals AS t
     JOIN (SELECT grp, max(log_evidence) AS log_evidence, arg_max(part, log_evidence) AS part FROM splits GROUP BY grp) AS s
         ON s.grp = t.grp
@@ -346,6 +350,7 @@ sides AS (
         min(CASE WHEN p.part > c.last_before THEN p.first_failed_us END) AS changed_us,
         max(CASE WHEN p.part <= c.last_before THEN NULL ELSE p.last_failed_us END) AS last_failed_us,
         arg_max(p.message, p.last_failed_us) AS message,
+        max(c.last_us) AS last_us,
         sum(CASE WHEN c.last_worked_us IS NULL OR p.first_failed_us > c.last_worked_us THEN p.failed_calls ELSE 0 END) AS last_failures
     FROM parts AS p
     JOIN group_changes AS c ON c.grp = p.grp
@@ -357,6 +362,8 @@ causes AS (
         sum(s.before_failed) / nullif(sum(s.before_calls), 0) AS before_rate,
         CASE WHEN sum(s.before_calls) > 0 THEN sum(s.after_failed) / nullif(sum(s.after_calls), 0) END AS after_rate,
         min(s.changed_us) AS changed_us,
+        max(s.last_us) AS last_us,
+        sum(s.after_failed) AS after_failed,
         sum(s.last_failures) AS last_failures,
         max(CASE WHEN s.place = 1 AND s.after_failed > 0 THEN s.code END) AS code,
         max(CASE WHEN s.place = 1 AND s.after_failed > 0 THEN s.message END) AS message
@@ -386,7 +393,8 @@ releases AS (
     GROUP BY grp
 ),
 with_causes AS (
-    SELECT b.*, c.before_rate, c.after_rate, c.changed_us, c.last_failures, c.code, c.message,
+    SELECT b.*, c.before_rate, c.after_rate, c.changed_us, c.last_us,
+        CASE WHEN c.changed_us IS NOT NULL THEN c.after_failed END AS failed_since, c.last_failures, c.code, c.message,
         CASE WHEN c.changed_us IS NOT NULL AND r.version_since <> r.version_before THEN r.version_since END AS version_since,
         CASE WHEN c.changed_us IS NOT NULL AND r.version_since <> r.version_before THEN r.version_before END AS version_before
     FROM (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM bounded) AS b
@@ -429,10 +437,12 @@ SELECT
     make_timestamp(changed_us) AS changed_at,
     before_rate,
     after_rate,
+    CAST(failed_since AS BIGINT) AS failed_since,
     version_since,
     version_before,
     nullif(code, '') AS code,
     nullif(message, '') AS message,
+    make_timestamp(last_us) AS last_called_at,
     message_pattern(nullif(message, '')) AS pattern
 FROM with_excess
 ORDER BY CASE WHEN open_failures > 0 THEN 0 ELSE 1 END, greatest(coalesce(excess_low, 0), 0) DESC, coalesce(hurt_ms, 0) DESC, failed_calls DESC, calls DESC,

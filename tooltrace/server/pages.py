@@ -10,6 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from tooltrace.analysis.verdict import INCIDENT_FAILURES, tools_verdict
+from tooltrace.report.sentences import pieces
 from tooltrace.server.request import app_state, time_range
 from tooltrace.server.templates import render
 from tooltrace.server.waterfall import bars
@@ -22,13 +24,26 @@ async def overview(request: Request) -> Response:
     """Render the overview of the tools that need attention first."""
     cache = app_state(request).cache
     cache.prefetch("overview", **_periods(request))
-    cache.prefetch("ranking", **time_range(request.query_params).params)
+    window = time_range(request.query_params).params
+    cache.prefetch("ranking", **window)
+    cache.prefetch("incidents", **window, failing=INCIDENT_FAILURES)
     return render(request, "pages/overview.html")
 
 
 async def tiles(request: Request) -> Response:
     """Render the headline figures: the window, and the one before."""
     return render(request, "parts/tiles.html", missing=False, **await _compared(request, "overview"))
+
+
+async def verdict(request: Request) -> Response:
+    """Render the sentences on what is wrong, of all tools or of the one in the address."""
+    params = {**time_range(request.query_params).params, "tool": request.query_params.get("tool") or None}
+    cache = app_state(request).cache
+    ranking, incidents = await asyncio.gather(
+        cache.query("ranking", **params), cache.query("incidents", **params, failing=INCIDENT_FAILURES)
+    )
+    found = tools_verdict(ranking, incidents)
+    return render(request, "parts/verdict.html", verdict=found, tool=params["tool"], pieces=pieces)
 
 
 async def gap(request: Request) -> Response:
@@ -106,6 +121,7 @@ ROUTES = [
     Route("/", overview),
     Route("/tiles", tiles),
     Route("/tiles/gap", gap),
+    Route("/verdict", verdict),
     Route("/tools", tools),
     Route("/tool", tool),
     Route("/call", call),
