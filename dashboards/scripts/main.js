@@ -1,5 +1,6 @@
 import { localize } from "./numbers.js";
 import { draw, redraw } from "./charts.js";
+import { sortable } from "./sort.js";
 import { sparks } from "./sparks.js";
 
 const root = document.documentElement;
@@ -8,6 +9,7 @@ function enhance(part) {
   localize(part);
   draw(part);
   sparks(part);
+  sortable(part);
 }
 
 function isDark() {

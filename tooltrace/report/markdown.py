@@ -105,7 +105,7 @@ def _section_lines(section: SectionResult, words: Translations, level: str) -> I
         section.part.query, section.result.columns, section.result.rows[: min(section.part.rows, MAX_ROWS)], words
     )
     rows = [[_cell(section, row, place, words) for place in shown] for row in translated]
-    yield from table([words.column(c.name) for c in columns], [c.unit in NUMERIC_UNITS for c in columns], rows)
+    yield from table([words.column(c.name, section.part.query) for c in columns], [c.unit in NUMERIC_UNITS for c in columns], rows)
     yield from ("", _command_and_rest(section, len(section.result.rows) - len(rows), words), "")
 
 

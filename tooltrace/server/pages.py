@@ -67,7 +67,7 @@ async def tools(request: Request) -> Response:
     """Render the table of tools, in the order of the query ``ranking``."""
     result = await app_state(request).cache.query("ranking", **time_range(request.query_params).params)
     limit = len(result.rows) if request.query_params.get("rows") == "all" else TOOLS
-    return render(request, "parts/tools.html", tools=result.dicts(), limit=limit)
+    return render(request, "parts/ranking.html", tools=result.dicts(), limit=limit)
 
 
 async def tool(request: Request) -> Response:

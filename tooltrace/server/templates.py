@@ -14,6 +14,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from tooltrace import assets
+from tooltrace.analysis.message import message_parts
+from tooltrace.analysis.verdict import is_failing
 from tooltrace.redact.secret_hints import MASK
 from tooltrace.report.i18n import LANGUAGES, Translations
 from tooltrace.report.json_values import json_for_script
@@ -58,6 +60,9 @@ def _environment() -> Environment:
         rows=json_for_script,
         raw=json_text,
         quoted=lambda text: shlex.quote(str(text)),
+        failing=is_failing,
+        message_parts=lambda row: message_parts(row["message"], row.get("pattern")),
+        zip=zip,
     )
     environment.globals |= {"url": url, "mask": MASK, "asset": asset_url}
     return environment
