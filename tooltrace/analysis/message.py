@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 _PLACEHOLDER = re.compile(r"<(?:text|url|path|id|n)>")
 
@@ -34,3 +35,8 @@ def message_parts(message: str, pattern: str | None) -> tuple[MessagePart, ...]:
         parts += [MessagePart(message[end:start], varies=True), MessagePart(constant, varies=False)]
         end = start + len(constant)
     return tuple(part for part in parts if part.text)
+
+
+def row_message_parts(row: Mapping[str, Any]) -> tuple[MessagePart, ...]:
+    """Return the parts of ``message`` in a row with the columns ``message`` and ``pattern``."""
+    return message_parts(row["message"], row.get("pattern"))

@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from tooltrace.analysis.message import row_message_parts
+from tooltrace.analysis.verdict import is_failing
 from tooltrace.report import sections
 from tooltrace.report.build import Report, SectionResult
 from tooltrace.report.i18n import Translations
@@ -16,6 +18,7 @@ from tooltrace.report.js_bundle import assert_inline_safe, asset, bundle
 from tooltrace.report.json_values import json_for_script
 from tooltrace.report.narrative import calibration_sentence, chance_note, top_rows, translate_rows, verdict_counts
 from tooltrace.report.numbers import figure, interval
+from tooltrace.report.sentences import pieces
 from tooltrace.report.templates import templates
 from tooltrace.store.result import Row
 from tooltrace.version import __version__
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _MODULES = ("numbers", "charts", "sparks")
-_STYLES = ("styles/tooltrace.css", "report/report.css")
+_STYLES = ("styles/tooltrace.css", "styles/verdict.css", "report/report.css")
 _CHART_ROWS = 2000
 
 
@@ -54,6 +57,7 @@ def as_html(report: Report, words: Translations) -> str:
         top_rows=top_rows,
         chance_note=chance_note,
         translate_rows=translate_rows,
+        pieces=pieces,
     )  # fmt: skip
 
 
@@ -108,4 +112,12 @@ def _hashes(texts: Sequence[str]) -> str:
 
 @cache
 def _environment() -> Environment:
-    return templates(rows=json_for_script, chart_data=chart_data, data_json=data_json, rounded=rounded)
+    return templates(
+        rows=json_for_script,
+        chart_data=chart_data,
+        data_json=data_json,
+        rounded=rounded,
+        failing=is_failing,
+        message_parts=row_message_parts,
+        zip=zip,
+    )

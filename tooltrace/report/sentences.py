@@ -13,6 +13,10 @@ from tooltrace.report.json_values import json_safe
 from tooltrace.report.numbers import figure
 
 
+TRACED_UNITS = ("text", "code", "message")
+"""Units of values that come from a trace."""
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A piece of a sentence: words, or the value ``name`` in its unit."""

@@ -58,9 +58,9 @@ async def _compared(request: Request, name: str) -> dict[str, Any]:
     return {"now": periods.get("now"), "before": periods.get("before"), "tool": params["tool"]}
 
 
-def _periods(request: Request, tool: str | None = None) -> dict[str, Any]:
+def _periods(request: Request) -> dict[str, Any]:
     window = time_range(request.query_params)
-    return {**window.params, "before": window.before, "tool": tool or request.query_params.get("tool") or None}
+    return {**window.params, "before": window.before, "tool": request.query_params.get("tool") or None}
 
 
 async def tools(request: Request) -> Response:
@@ -68,15 +68,6 @@ async def tools(request: Request) -> Response:
     result = await app_state(request).cache.query("ranking", **time_range(request.query_params).params)
     limit = len(result.rows) if request.query_params.get("rows") == "all" else TOOLS
     return render(request, "parts/ranking.html", tools=result.dicts(), limit=limit)
-
-
-async def tool(request: Request) -> Response:
-    """Render the page of one tool."""
-    name = request.query_params.get("name", "")
-    if not name:
-        raise HTTPException(404, "the address names no tool: open /tool?name=NAME")
-    app_state(request).cache.prefetch("overview", **_periods(request, name))
-    return render(request, "pages/tool.html", tool=name)
 
 
 async def call(request: Request) -> Response:
@@ -123,6 +114,5 @@ ROUTES = [
     Route("/tiles/gap", gap),
     Route("/verdict", verdict),
     Route("/tools", tools),
-    Route("/tool", tool),
     Route("/call", call),
 ]

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from tooltrace import assets
-from tooltrace.analysis.message import message_parts
+from tooltrace.analysis.message import row_message_parts
 from tooltrace.analysis.verdict import is_failing
 from tooltrace.redact.secret_hints import MASK
 from tooltrace.report.i18n import LANGUAGES, Translations
@@ -61,7 +61,7 @@ def _environment() -> Environment:
         raw=json_text,
         quoted=lambda text: shlex.quote(str(text)),
         failing=is_failing,
-        message_parts=lambda row: message_parts(row["message"], row.get("pattern")),
+        message_parts=row_message_parts,
         zip=zip,
     )
     environment.globals |= {"url": url, "mask": MASK, "asset": asset_url}
