@@ -33,6 +33,8 @@
 --   clusters         count                  conversations with failed attempts in the window, or traces without a conversation
 --   design_effect    ratio                  failed attempts for each independent one that share is as precise as
 -- important: n, code, message, share, last_seen, type
+-- verdict: max(n) The most frequent error is {code} of {group}: {n} failed attempts, {share} of all, last with
+--   {message}.
 -- next: show {example_call_id}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH failed AS (

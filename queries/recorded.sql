@@ -22,6 +22,8 @@
 --   retries      count  attempts after the first one of their call
 --   versioned    count  attempts with a version of the tool
 --   last_at      time   start of the last attempt
+-- verdict: max(attempts) {group} has most attempts: {attempts}, of which {confidence} state a confidence and
+--   {labelled} are labelled.
 -- next: query failure_rate --tool {tool}
 SELECT
     /* by */ tool, /* end by */

@@ -37,6 +37,8 @@ class Clause:
 
     kind: str
     values: Mapping[str, Figure] = field(default_factory=dict)
+    wording: str = ""
+    """The English wording with the values in braces, of a clause whose wording a query file has."""
 
 
 @dataclass(frozen=True, slots=True)

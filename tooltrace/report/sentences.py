@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from string import Formatter
 from typing import Any
 
 from tooltrace.analysis.verdict import Clause, Figure, Sentence, Verdict
 from tooltrace.report.i18n import Translations
 from tooltrace.report.json_values import json_safe
-from tooltrace.report.numbers import figure
+from tooltrace.report.numbers import UNKNOWN, figure
 
 
 TRACED_UNITS = ("text", "code", "message")
@@ -30,11 +31,13 @@ def pieces(sentence: Sentence, words: Translations) -> Iterator[Piece]:
     """Yield the words and the values of ``sentence`` in their order, with a full stop."""
     for clause in sentence.clauses:
         yield from _clause(clause, words)
-    yield Piece(words("sentence.stop"))
+    if not sentence.clauses[0].wording:
+        yield Piece(words("sentence.stop"))
 
 
 def _clause(clause: Clause, words: Translations) -> Iterator[Piece]:
-    for literal, name, _, _ in Formatter().parse(words(f"sentence.{clause.kind}")):
+    wording = (words.exact(clause.kind) or clause.wording) if clause.wording else words(f"sentence.{clause.kind}")
+    for literal, name, _, _ in Formatter().parse(wording):
         if literal:
             yield Piece(literal)
         if name:
@@ -43,9 +46,13 @@ def _clause(clause: Clause, words: Translations) -> Iterator[Piece]:
 
 
 def _text(value: Figure, words: Translations) -> str:
+    if value.unit == "all":
+        return words("sentence.all")
+    if value.value is None:
+        return UNKNOWN
     if value.unit == "message":
         return f"'{value.value}'" if words.language == "en" else f"“{value.value}”"
-    if value.unit == "time":
+    if value.unit == "time" and isinstance(value.value, datetime):
         return f"{value.value:%Y-%m-%d %H:%M} UTC"
     return figure(value.value, value.unit, words)
 
