@@ -53,6 +53,7 @@
 --   unread_share  share  share of attempts that returned, where nothing states whether they worked; without interval
 --   figures   parts  the evidence as JSON: the kind of sentence and its numbers
 -- important: point, name, passed, n, evidence, fix
+-- verdict: false(passed) {group} fails point {point} of the checklist, {name}: {evidence}.
 -- next: show {example_call_id}
 -- source: the checklist of the ToolResult-with-confidence protocol; Wilson score interval (Wilson 1927), 95 %,
 --   z = 1.959963984540054; z^2 = 3.841458820694124; effective numbers: Kish 1965, Korn and Graubard 1998; interval of the

@@ -48,6 +48,8 @@
 --   design_effect   ratio            attempts for each independent one that burn_long is as precise as
 -- important: windows, burn, alerting, attempts, failures, burn_long
 -- hidden: failures, short_failures
+-- verdict: max(burn) {group} uses its error budget {burn} times as fast as planned ({windows}): {failures} of
+--   {attempts} attempts failed.
 -- next: query incidents --tool {tool}
 -- source: multiwindow, multi-burn-rate alerts (Beyer et al., The Site Reliability Workbook, 2018, chapter 5); Wilson
 --   score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)

@@ -80,6 +80,8 @@
 --   too_few                   mark            n < min_n, or fewer than 5 clusters of several attempts: read the intervals, not the values
 -- important: n, accuracy, gap, mean_confidence, ece, miscalibrated
 -- hidden: n
+-- verdict: max(ece) {group}: the mean confidence is {mean_confidence}, and {accuracy} of {n} labelled attempts were
+--   right ({accuracy_low} to {accuracy_high}).
 -- next: query reliability --tool {tool}
 -- source: ECE and MCE: Naeini 2015; its bias: Bröcker 2012, Kumar 2019 (a bin of one call counts 0); mcb, dsc, unc:
 --   CORP, Dimitriadis, Gneiting and Jordan 2021; Cox 1958; Spiegelhalter 1986; AURC: Geifman 2019, expected over ties; clusters:

@@ -26,6 +26,8 @@
 --   clusters     count  conversations with finished attempts with it, or traces without a conversation
 --   design_effect  ratio  finished attempts for each independent one that rate is as precise as; NULL for a code
 -- important: kind, tool, name, first_seen, attempts, failures, rate
+-- verdict: first The newest is {kind} {name} of {tool}, first seen at {first_seen}: {attempts} attempts, {failures}
+--   failed.
 -- next: query errors --tool {tool}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH per_cluster AS (

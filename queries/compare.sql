@@ -50,6 +50,7 @@
 --   design_effect  ratio         items / independent items that the side would be equally certain with, of the side where it is larger; NULL for attempts_per_call
 -- important: measure, verdict, difference, before, after, n_before, n_after
 -- hidden: difference
+-- verdict: first {group}: {measure} was {before} and is {after} ({verdict}).
 -- next: query errors --tool {tool}
 -- source: difference of proportions: Newcombe 1998, method 10 (Wilson limits, squared and added), with the effective
 --   number of items (Kish 1965, Korn and Graubard 1998); difference of other measures: the same from the limits of each

@@ -32,6 +32,8 @@
 --   too_few          mark            n < min_n, or fewer than 5 clusters of several attempts: read the interval, not the accuracy
 -- important: band, n, accuracy, mean_confidence
 -- hidden: n
+-- verdict: max(n) {group}, confidence {band}: {accuracy} of {n} labelled attempts were right ({low} to {high}), with a
+--   mean confidence of {mean_confidence}.
 -- next: query calibration --tool {tool}
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124; effective number of
 --   attempts: Kish 1965, Korn and Graubard 1998

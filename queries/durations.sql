@@ -14,6 +14,7 @@
 --   n         count  attempts in the range
 --   failures  count  attempts in the range with status 'error'
 --   share     share  n / attempts of the group
+-- verdict: max(n) Most attempts of {group} took {from_ms} to {to_ms}: {n} of them ({share}).
 -- next: query latency --tool {tool}
 SELECT
     /* by names */ tool, /* end by */

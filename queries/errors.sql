@@ -28,10 +28,13 @@
 --   retryable_high   high(retryable_share)  95 % interval of retryable_share
 --   unsaid           aside                  failed attempts that did not report whether they are retryable
 --   example_call_id  text                   call of the last attempt with the error; tooltrace show prints it
---   message          text                   error message; the parts that differ are replaced by <text>, <url>, <path>, <id> and <n>
+--   message          text                   error message of the last attempt with the error, at most 500 characters
+--   pattern          parts                  message with <text>, <url>, <path>, <id> and <n> for the parts that vary
 --   clusters         count                  conversations with failed attempts in the window, or traces without a conversation
 --   design_effect    ratio                  failed attempts for each independent one that share is as precise as
 -- important: n, code, message, share, last_seen, type
+-- verdict: max(n) The most frequent error is {code} of {group}: {n} failed attempts, {share} of all, last with
+--   {message}.
 -- next: show {example_call_id}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH failed AS (
@@ -39,23 +42,7 @@ WITH failed AS (
         -- orders attempts by start, then by number; the limits keep it in 64 bits
         least(greatest(epoch_us(started_at), 0), 9007199254740991) * 1024 + least(greatest(coalesce(attempt, 0), 0), 1023) AS ordinal,
         left(error_message, 500) AS reported,
-        regexp_replace(reported, '(\B|\b[bru])''.*?''\B|\B".*?"\B|`[^`]*`|“[^”]*”|「[^」]*」', '<text>', 'g') AS reported_1,
-        regexp_replace(reported_1, '\b[A-Za-z][A-Za-z0-9+.-]*://[^\s<>()]+', '<url>', 'g') AS reported_2,
-        regexp_replace(
-            reported_2,
-            '(\B(~|\.{1,2})?|\b[A-Za-z]:)[/\\]+[\w.@%+~-]+([/\\]+[\w.@%+~-]+)*[/\\]?'  -- absolute or relative
-                || '|\b[\w.@+-]+([/\\][\w.@+-]+){2,}'  -- a/b/c; a/b may be "and/or"
-                || '|\b[\w@+-]+[/\\][\w@+-]+\.\w+',  -- a/b.txt
-            '<path>', 'g'
-        ) AS reported_3,
-        regexp_replace(
-            reported_3,
-            '\b[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b'  -- UUID
-                || '|\b0x[0-9A-Fa-f]+\b|\b\d*[A-Fa-f][0-9A-Fa-f]{7,}\b|\b\d{4,}[A-Fa-f]+\b'  -- hex, with a letter in it
-                || '|\b\w*\d[A-Za-z_]+\d\w*\b',  -- letters between digits
-            '<id>', 'g'
-        ) AS reported_4,
-        regexp_replace(reported_4, '\d+([.,]\d+)*([eE][-+]\d+)?', '<n>', 'g') AS message
+        message_pattern(left(error_message, 500)) AS pattern
     FROM tool_calls
     WHERE status = 'error'
       AND is_finished(status, ending)
@@ -69,7 +56,7 @@ per_cluster AS (
         /* by */ tool, /* end by */
         /* unless by code */ code, /* end unless */
         error_type AS type,
-        message,
+        pattern,
         draw_key(conversation_id, trace_id) AS cluster,
         count(*) AS n,
         min(started_at) AS first_seen,
@@ -77,7 +64,8 @@ per_cluster AS (
         count(*) FILTER (WHERE retryable) AS retryable_n,
         count(retryable) AS flagged_n,
         max(ordinal) AS last_ordinal,
-        arg_max(call_id, ordinal) AS last_call_id
+        arg_max(call_id, ordinal) AS last_call_id,
+        arg_max(reported, ordinal) AS last_message
     FROM failed
     GROUP BY ALL
 ),
@@ -91,7 +79,7 @@ counted AS (
         /* by names */ tool, /* end by */
         /* unless by code */ code, /* end unless */
         type,
-        message,
+        pattern,
         CAST(sum(n) AS BIGINT) AS n,
         min(first_seen) AS first_seen,
         max(last_seen) AS last_seen,
@@ -99,6 +87,7 @@ counted AS (
         CAST(sum(flagged_n) AS BIGINT) AS flagged_n,
         clustered_n(retryable_n, flagged_n) AS flagged_effective,
         arg_max(last_call_id, last_ordinal) AS example_call_id,
+        arg_max(last_message, last_ordinal) AS message,
         sum(1.0 * n * n) AS ss,
         sum(n * cluster_n) AS sn,
         sum(n / cluster_n) AS clusters_n
@@ -132,8 +121,9 @@ SELECT
     n - flagged_n AS unsaid,
     example_call_id,
     message,
+    pattern,
     clusters,
     total / effective AS design_effect
 FROM with_effect
 WHERE n >= $min_n
-ORDER BY n DESC, last_seen DESC, /* by names */ tool, /* end by */ code, type, message
+ORDER BY n DESC, last_seen DESC, /* by names */ tool, /* end by */ code, type, pattern

@@ -1,21 +1,22 @@
 -- When was a tool down, and how long did it take to recover?
 --
--- One row per incident, open ones first, then the latest. An incident starts with `failing` or more consecutive finished
--- attempts that failed (status 'error'), at the start of the first one. It ends with `recovering` or more consecutive
--- attempts that did not fail, at the start of the first one. Attempts are ordered by start time. An attempt that did not
+-- One row per incident, open ones first, then those with the most failures. An incident starts with `failing` or more
+-- consecutive finished attempts that failed (status 'error'), at the start of the first one. It ends with `recovering` or
+-- more consecutive attempts that did not fail, at the start of the first one: runs of failures that a single success
+-- separates are one incident. Attempts are ordered by start time. An attempt that did not
 -- finish is skipped. An incident that has not ended is open: ended and time_to_recovery_ms are NULL, not 0, so a mean over
 -- the other incidents alone is too short.
 --
 -- A tool that often fails also has consecutive failures by chance: 1,400 attempts of which 30 % fail contain about 26 runs
--- of three or more. by_chance is the expected number of runs that are as improbable as the longest run of the incident, if
--- the tool only fails at its own rate. The rate is that of all other attempts, with its uncertainty: an outage does not
+-- of three or more. by_chance is the expected number of incidents that are as improbable as this one, or as its longest run
+-- of failures alone, if the tool only fails at its own rate. The rate is that of all other attempts, with its uncertainty: an outage does not
 -- raise the rate that it is compared with. Attempts of one conversation (without one, of one trace) are alike: if
 -- conversations differ elsewhere in the history, a run in one conversation counts as little evidence. Incidents are listed
 -- if by_chance is below `chance`. If a tool has only failed, there is no rate to compare with: by_chance is NULL, and the
 -- history is one incident.
 --
 -- Some tools fail in bursts: an attempt after a failure fails more often than other attempts. Each burst is an incident,
--- because the rate does not explain it. by_bursts compares the run with the other runs of failures of the history instead.
+-- because the rate does not explain it. by_bursts compares it with the other runs of failures of the history instead.
 -- An incident is marked bursty if they explain it: ten outages of equal length are ten bursty incidents.
 --
 -- Measured on simulated histories with a constant rate of 0 to 0.9: at most 6 of 100 histories had an incident that is
@@ -33,7 +34,7 @@
 --   tool        text = NULL       this tool only
 --   min_n       integer = 5       an incident of fewer finished attempts is marked too_few
 --   failing     positive = 3      number of consecutive failures that starts an incident
---   recovering  positive = 1      number of consecutive attempts without failure that ends it
+--   recovering  positive = 2      number of consecutive attempts without failure that ends it
 --   chance      number = 0.05     incidents are listed whose by_chance is smaller; 1e9 lists all
 -- columns:
 --   started              time   start of the first failure
@@ -46,14 +47,17 @@
 --   unfinished           aside  attempts in the incident that did not finish
 --   may_be_older         mark   the incident contains the first attempt of the window, and may have started earlier
 --   too_few              mark   attempts < min_n, or the failures are of one conversation of several, or the other attempts of fewer than 5 clusters
---   by_chance            number  expected number of runs of failures as improbable as its longest one, at the tool's own rate; NULL if it never succeeded
+--   by_chance            number  expected number of incidents as improbable as this one, at the tool's own rate; NULL if it never succeeded
 --   clusters             count  conversations (without one, traces) with failures in the incident
---   by_bursts            number  expected number of runs as long as its longest one, if a failure is followed by another one as often as in the rest of the history
+--   by_bursts            number  expected number of incidents with as many failures, if a failure is followed by another one as often as in the rest of the history
 --   bursty               mark   by_bursts >= chance: the tool often fails several times in a row
--- important: started, lasted_ms, failures, attempts, code, time_to_recovery_ms
+-- important: started, ended, failures, attempts, by_chance, lasted_ms, code, time_to_recovery_ms
+-- verdict: max(failures) The longest incident is that of {group}: {failures} failures in {attempts} attempts since
+--   {started}, {lasted_ms} long.
 -- next: query errors --tool {tool}
 -- source: an open incident is a censored time to recovery (Kaplan and Meier 1958); expected number of runs of r successes
---   in n trials, p^r (1 + (n - r) (1 - p)): Feller 1968, volume 1, XIII.7; rate with the prior Beta(1/2, 1/2) of Jeffreys
+--   in n trials, p^r (1 + (n - r) (1 - p)): Feller 1968, volume 1, XIII.7, times the number of places that s successes can
+--   have between them, and (s + 1) (s + 2) for the choice of s (Bonferroni); rate with the prior Beta(1/2, 1/2) of Jeffreys
 --   1946; conversations: beta-binomial (Skellam 1948), correlation by moments (Kleinman 1973)
 WITH scoped AS (
     SELECT
@@ -140,46 +144,73 @@ history_totals AS (
     FROM cluster_totals
     GROUP BY first_span
 ),
--- runs of failures that start an incident: their failures in each conversation
-run_clusters AS (
-    SELECT a.first_span, a.run, a.cluster, 1.0 * count(*) AS in_run
+-- the attempts of each incident in each conversation
+incident_clusters AS (
+    SELECT a.first_span, s.recoveries AS incident, a.cluster, 1.0 * count(*) AS in_all, 1.0 * sum(a.failed) AS in_failed
     FROM with_run AS a
-    JOIN runs AS r ON r.first_span = a.first_span AND r.run = a.run
-    WHERE a.failed = 1 AND r.failed = 1 AND r.attempts >= $failing
-    GROUP BY a.first_span, a.run, a.cluster
+    JOIN with_state AS s ON s.first_span = a.first_span AND s.run = a.run
+    WHERE s.state = 'down' AND a.failed IS NOT NULL
+    GROUP BY a.first_span, s.recoveries, a.cluster
+),
+-- what could be chance: the complete incident, and its longest run of failures alone
+candidates AS (
+    SELECT first_span, incident, 0 AS run, cluster, in_all, in_failed FROM incident_clusters
+    UNION ALL
+    SELECT a.first_span, l.recoveries AS incident, a.run, a.cluster, 1.0 * count(*) AS in_all, 1.0 * count(*) AS in_failed
+    FROM with_run AS a
+    JOIN (
+        SELECT first_span, recoveries, run, row_number() OVER (PARTITION BY first_span, recoveries ORDER BY attempts DESC, run) AS place
+        FROM with_state
+        WHERE state = 'down' AND failed = 1
+    ) AS l ON l.first_span = a.first_span AND l.run = a.run
+    WHERE l.place = 1 AND a.failed = 1
+    GROUP BY a.first_span, l.recoveries, a.run, a.cluster
+),
+-- runs of failures, where those that fewer than `recovering` successes separate are one
+failed_groups AS (
+    SELECT first_span, 1.0 * sum(CASE WHEN failed = 1 AND coalesce(previous_attempts, $recovering) >= $recovering THEN 1 ELSE 0 END) AS failed_groups
+    FROM (SELECT *, lag(attempts) OVER (PARTITION BY first_span ORDER BY run) AS previous_attempts FROM runs) AS with_previous_run
+    GROUP BY first_span
 ),
 -- the other attempts of the history: n of them, k failed, in this number of runs, and the number of their clusters; and
 -- their sums of squares
 others AS (
     SELECT
         h.first_span,
-        c.run,
+        c.incident,
         h.n AS all_n,
         h.clusters AS all_clusters,
-        c.run_clusters,
-        c.run_length,
+        c.failed_clusters,
+        c.failures,
+        c.successes,
         h.clusters - c.whole_clusters AS clusters,
-        h.n - c.run_length AS n,
-        c.ended,
-        c.runs,
-        h.k - c.run_length AS k,
+        h.n - c.failures - c.successes AS n,
+        g.failed_groups - 1 AS runs,
+        h.k - c.failures AS k,
         h.kk - c.kk AS kk,
         h.kn - c.kn AS kn,
         h.nn - c.nn AS nn
     FROM history_totals AS h
+    JOIN failed_groups AS g ON g.first_span = h.first_span
     JOIN (
-        SELECT r.first_span, r.run, count(*) AS run_clusters, sum(r.in_run) AS run_length,
-            count(CASE WHEN t.of_cluster = r.in_run THEN 1 END) AS whole_clusters,
-            max(CASE WHEN r.run < l.last_run THEN 1 ELSE 0 END) AS ended,
-            max(l.failed_runs) - 1.0 AS runs,
-            sum(t.failures * t.failures - (t.failures - r.in_run) * (t.failures - r.in_run)) AS kk,
-            sum(t.failures * t.of_cluster - (t.failures - r.in_run) * (t.of_cluster - r.in_run)) AS kn,
-            sum(t.of_cluster * t.of_cluster - (t.of_cluster - r.in_run) * (t.of_cluster - r.in_run)) AS nn
-        FROM run_clusters AS r
+        SELECT r.first_span, r.incident, count(CASE WHEN r.in_failed > 0 THEN 1 END) AS failed_clusters,
+            sum(r.in_failed) AS failures,
+            sum(r.in_all - r.in_failed) AS successes,
+            count(CASE WHEN t.of_cluster = r.in_all THEN 1 END) AS whole_clusters,
+            sum(t.failures * t.failures - (t.failures - r.in_failed) * (t.failures - r.in_failed)) AS kk,
+            sum(t.failures * t.of_cluster - (t.failures - r.in_failed) * (t.of_cluster - r.in_all)) AS kn,
+            sum(t.of_cluster * t.of_cluster - (t.of_cluster - r.in_all) * (t.of_cluster - r.in_all)) AS nn
+        FROM incident_clusters AS r
         JOIN cluster_totals AS t ON t.first_span = r.first_span AND t.cluster = r.cluster
-        JOIN (SELECT first_span, max(run) AS last_run, sum(failed) AS failed_runs FROM runs GROUP BY first_span) AS l ON l.first_span = r.first_span
-        GROUP BY r.first_span, r.run
+        GROUP BY r.first_span, r.incident
     ) AS c ON c.first_span = h.first_span
+),
+-- ended: the successes that ended the incident; they are left out because the incident chose them
+with_end AS (
+    SELECT o.*, CASE WHEN e.up_at IS NULL THEN 0 ELSE $recovering END AS ended
+    FROM others AS o
+    JOIN (SELECT first_span, recoveries, min(up_at) AS up_at FROM with_state WHERE state = 'down' GROUP BY first_span, recoveries) AS e
+        ON e.first_span = o.first_span AND e.recoveries = o.incident
 ),
 -- correlation of the attempts of a conversation; 0 if it cannot be estimated
 correlated AS (
@@ -187,10 +218,9 @@ correlated AS (
         CASE WHEN clusters > 1 AND nn > n AND k > 0 AND k < n THEN least(0.99, greatest(0.0,
             ((kk - 2 * kn * k / n + nn * k / n * k / n) * clusters / (clusters - 1) / (k / n * (1 - k / n)) - n) / (nn - n)
         )) ELSE 0.0 END AS correlation
-    FROM others
+    FROM with_end
 ),
--- the rate of the others, computed from as many independent attempts as they are worth; the success that ended the run is
--- left out: it was chosen by the run
+-- the rate of the others, computed from as many independent attempts as they are worth
 rates AS (
     SELECT *,
         effective_k + 0.5 AS prior_k,
@@ -204,33 +234,48 @@ rates AS (
         FROM correlated
     ) AS effective
 ),
--- draws: independent attempts that the run is worth; log_chance: logarithm of the probability that they all fail at the rate
+-- draws: independent attempts that the failures are worth; log_chance: logarithm of the probability that they all fail at
+-- the rate
 chances AS (
     SELECT
         r.first_span,
-        r.run,
-        sum(c.in_run / (1 + (c.in_run - 1) * r.correlation)) AS draws,
-        sum(CASE WHEN r.correlation < 0.001 OR c.in_run = 1 THEN c.in_run * ln(r.rate)
-            ELSE lgamma(r.rate * r.strength + c.in_run) - lgamma(r.rate * r.strength)
-                - lgamma(r.strength + c.in_run) + lgamma(r.strength) END) AS log_chance
+        r.incident,
+        c.run,
+        sum(c.in_failed) AS failures,
+        sum(c.in_all - c.in_failed) AS successes,
+        sum(c.in_failed / (1 + (greatest(c.in_failed, 1) - 1) * r.correlation)) AS draws,
+        sum(CASE WHEN c.in_failed = 0 THEN 0.0 WHEN r.correlation < 0.001 OR c.in_failed = 1 THEN c.in_failed * ln(r.rate)
+            ELSE lgamma(r.rate * r.strength + c.in_failed) - lgamma(r.rate * r.strength)
+                - lgamma(r.strength + c.in_failed) + lgamma(r.strength) END) AS log_chance
     FROM rates AS r
-    JOIN run_clusters AS c ON c.first_span = r.first_span AND c.run = r.run
-    GROUP BY r.first_span, r.run
+    JOIN candidates AS c ON c.first_span = r.first_span AND c.incident = r.incident
+    GROUP BY r.first_span, r.incident, c.run
 ),
--- the same with the uncertainty of the rate, times the number of positions where a run can start
+-- the same with the uncertainty of the rate, times the number of positions where it can start, and the number of places of
+-- the successes in it
+least_chances AS (
+    SELECT r.first_span, r.incident,
+        min((1 + (r.all_n - c.failures) * (1 - r.rate))
+            * CASE WHEN $recovering > 1 THEN (c.successes + 1) * (c.successes + 2) ELSE 1 END
+            * exp(c.log_chance - c.draws * ln(r.rate)
+            + lgamma(r.prior_k + c.draws) - lgamma(r.prior_k) - lgamma(r.prior_n + c.draws) + lgamma(r.prior_n)
+            + lgamma(c.failures + c.successes) - lgamma(c.successes + 1) - lgamma(c.failures))) AS by_chance
+    FROM rates AS r
+    JOIN chances AS c ON c.first_span = r.first_span AND c.incident = r.incident
+    GROUP BY r.first_span, r.incident
+),
 expected AS (
     SELECT
         r.first_span,
-        r.run,
-        r.run_clusters,
-        CASE WHEN r.all_clusters > 1 AND (r.run_clusters = 1 OR too_few_draws(r.clusters, r.n, 0)) THEN 1 ELSE 0 END AS few_clusters,
-        (1 + (r.all_n - r.run_length) * (1 - r.rate)) * exp(c.log_chance - c.draws * ln(r.rate)
-            + lgamma(r.prior_k + c.draws) - lgamma(r.prior_k) - lgamma(r.prior_n + c.draws) + lgamma(r.prior_n)) AS by_chance,
+        r.incident,
+        r.failed_clusters,
+        CASE WHEN r.all_clusters > 1 AND (r.failed_clusters = 1 OR too_few_draws(r.clusters, r.n, 0)) THEN 1 ELSE 0 END AS few_clusters,
+        c.by_chance,
         -- k - runs of the k other failures followed another failure; the rate counts as half a failure more
-        (1 + r.runs) * exp(lgamma(0.5 * r.rate + r.k - r.runs + r.run_length - 1) - lgamma(0.5 * r.rate + r.k - r.runs)
-            - lgamma(0.5 + r.k + r.run_length - 1) + lgamma(0.5 + r.k)) AS by_bursts
+        (1 + r.runs) * exp(lgamma(0.5 * r.rate + greatest(r.k - r.runs, 0) + r.failures - 1) - lgamma(0.5 * r.rate + greatest(r.k - r.runs, 0))
+            - lgamma(0.5 + r.k + r.failures - 1) + lgamma(0.5 + r.k)) AS by_bursts
     FROM rates AS r
-    JOIN chances AS c ON c.first_span = r.first_span AND c.run = r.run
+    JOIN least_chances AS c ON c.first_span = r.first_span AND c.incident = r.incident
 ),
 incidents AS (
     SELECT
@@ -248,10 +293,10 @@ incidents AS (
         min(s.run) = 1 AS may_be_older,
         min(e.by_chance) AS by_chance,
         min(e.by_bursts) AS by_bursts,
-        max(e.run_clusters) AS clusters,
+        max(e.failed_clusters) AS clusters,
         max(e.few_clusters) AS few_clusters
     FROM with_state AS s
-    LEFT JOIN expected AS e ON e.first_span = s.first_span AND e.run = s.run
+    LEFT JOIN expected AS e ON e.first_span = s.first_span AND e.incident = s.recoveries
     WHERE s.state = 'down'
     GROUP BY ALL
 ),
@@ -291,4 +336,4 @@ SELECT
     coalesce(by_bursts >= $chance, false) AS bursty
 FROM grouped
 WHERE by_chance IS NULL OR by_chance < $chance
-ORDER BY CASE WHEN ended IS NULL THEN 0 ELSE 1 END, started DESC, /* by names */ tool, /* end by */ failures
+ORDER BY CASE WHEN ended IS NULL THEN 0 ELSE 1 END, failures DESC, started DESC, /* by names */ tool, /* end by */ attempts

@@ -39,6 +39,7 @@
 --   clusters       count  conversations among errors, or traces without a conversation
 --   design_effect  ratio  errors for each independent one that share is as precise as
 -- important: n, errors, share, evidence, call_id
+-- verdict: max(n) {group} hides most errors from the model: {n} of {errors} ({share}, {low} to {high}).
 -- next: show {call_id}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH failed AS (

@@ -44,6 +44,7 @@
 --   clusters                 count  conversations among observed, or traces without a conversation
 --   design_effect            ratio  observed attempts for each independent one that followed_share is as precise as
 -- important: advice, n, advised_share, followed_share, succeeded_when_followed
+-- verdict: max(n) {group} recommends {advice} most often: {n} times, followed {followed} times of {observed}.
 -- next: query retries --tool {tool}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH scoped AS (

@@ -39,6 +39,8 @@
 --   too_few           mark              n_with or n_without < min_n, or fewer than 5 clusters of several attempts: read the interval, not the difference
 -- important: signal, difference, n_with, n_without, accuracy_with, accuracy_without
 -- hidden: n_without
+-- verdict: max(difference) {group}: with the signal {signal}, {accuracy_with} of the results were right, without it
+--   {accuracy_without}.
 -- next: query confidence_bands --tool {tool}
 -- source: Wilson score intervals (Wilson 1927), z = 1.959963984540054; interval of the difference: Newcombe 1998, method
 --   10; effective numbers of attempts: Kish 1965, Korn and Graubard 1998

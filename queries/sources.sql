@@ -46,6 +46,7 @@
 --   clusters                  count  conversations among labelled, or traces without a conversation
 --   design_effect             ratio  labelled attempts for each independent one that accuracy is as precise as
 -- important: source, type, n, accuracy, overconfident_by
+-- verdict: max(n) {group} cites {source} most: {n} attempts, of which {missing_id_share} name no id.
 -- next: query calibration --tool {tool}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH finished AS (

@@ -79,7 +79,7 @@ def overview_panels() -> list[Panel]:
         table("Compared with the time before", PanelQuery("overview"), COMPARED, colours={"call_rate": RATE}, width=16, height=6),
         over_time("Failure rate", PanelQuery("timeline", tool), "rate", limits=RATE, width=12),
         over_time("Attempts", PanelQuery("timeline", tool), "attempts", bars=True, width=12),
-        table("Tools to look at first", PanelQuery("hurt", tool), ("tool", "excess_failures", "excess_low", "excess_high", "failed_calls",
+        table("Tools to look at first", PanelQuery("ranking", tool), ("tool", "excess_failures", "excess_low", "excess_high", "failed_calls",
             "calls", "rate", "low", "high", "baseline_rate", "hurt_ms", "hurt_share", "amplification", "cost_ms", "p95",
             "last_failed_at", "too_few"),
             colours={"rate": RATE, "amplification": AMPLIFICATION}),
@@ -211,7 +211,7 @@ def _database() -> Json:
 
 
 def _tool() -> Json:
-    return _query_variable("tool", "Tool", PanelQuery("hurt", ("tool",)).sql({"tool": "tool"}), refresh=2)
+    return _query_variable("tool", "Tool", PanelQuery("ranking", ("tool",)).sql({"tool": "tool"}), refresh=2)
 
 
 def _query_variable(name: str, label: str, sql: str, refresh: int) -> Json:

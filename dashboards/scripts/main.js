@@ -1,5 +1,6 @@
 import { localize, relocalizeTimes } from "./numbers.js";
 import { draw, redraw } from "./charts.js";
+import { sortable } from "./sort.js";
 import { sparks } from "./sparks.js";
 import { timeFields } from "./time_fields.js";
 import { zoneButton } from "./zone.js";
@@ -11,6 +12,7 @@ function enhance(part) {
   draw(part);
   sparks(part);
   timeFields(part);
+  sortable(part);
 }
 
 function isDark() {

@@ -136,14 +136,14 @@ def test_the_explained_sql_can_be_run_unchanged(run):
 
 
 def test_an_alias_runs_the_same_query_and_is_listed_with_it(run):
-    assert run("query", "impact", "--explain").stdout == run("query", "hurt", "--explain").stdout
+    assert run("query", "impact", "--explain").stdout == run("query", "ranking", "--explain").stdout
     listed = json.loads(run("query", "--format", "json").stdout)
     assert {row["query"]: row["alias"] for row in listed if row["alias"]} == {
         "around": "trace_neighbors",
         "audit": "tool_checklist",
         "breaker": "circuit_breaker_simulation",
         "gap": "confidence_gap",
-        "hurt": "impact",
         "laundering": "error_laundering",
+        "ranking": "hurt, impact",
     }
     assert "did you mean 'impact'?" in run("query", "impacts").stderr

@@ -59,9 +59,9 @@ def require_same_failed_calls(query: Callable[..., list[dict[str, Any]]]) -> Non
     """Check every query that counts failed calls. ``query``: run a query by name, and return its rows."""
     failed, calls = len(FAILED), len(CALLS)
     (rates,) = query("failure_rate")
-    (hurt,) = query("hurt")
+    (ranking,) = query("ranking")
     overview = query("overview")[0]
-    assert [(row["calls"], row["failed_calls"]) for row in (rates, hurt, overview)] == [(calls, failed)] * 3
+    assert [(row["calls"], row["failed_calls"]) for row in (rates, ranking, overview)] == [(calls, failed)] * 3
     compared = {row["measure"]: row for row in query("compare", before_until=LATER, since=LATER)}
     assert compared["call_failure_rate"]["before"] == failed / calls
     (retries,) = query("retries")

@@ -18,7 +18,7 @@ from tooltrace.store.reader import open_reader
 pytestmark = pytest.mark.long
 
 EVERY = [*DIMENSIONS, "attributes.region"]
-OF_PAGES = {"timeline", "hurt", "compare"}
+OF_PAGES = {"timeline", "ranking", "compare"}
 """Made for one page, and grouped as it needs: rows that are stretches of time, costs of whole calls, one version and another."""
 GROUPED = [name for name, query in catalogue().items() if query.header.by]
 ANALYSES = [name for name in GROUPED if name not in OF_PAGES]

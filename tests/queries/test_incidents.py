@@ -23,8 +23,8 @@ MEANS = {"x": "error", ".": "success", "p": "partial"}
 ALL = 1e9
 
 
-def answer(con, chance=ALL, **given):
-    relation = run(con, "incidents", chance=chance, **given)
+def answer(con, chance=ALL, recovering=1, **given):
+    relation = run(con, "incidents", chance=chance, recovering=recovering, **given)
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
@@ -66,7 +66,7 @@ def test_the_number_of_failures_that_begin_an_incident_can_be_set(engine, histor
     assert answer(con) == []
     assert [minutes(row) for row in answer(con, failing=2)] == [(7, None, 2, 2), (1, 3, 2, 2)]
     assert [minutes(row) for row in answer(con, failing=2, recovering=2)] == [(7, None, 2, 2), (1, 5, 3, 4)]
-    assert [minutes(row)[:2] for row in answer(con, failing=1)] == [(7, None), (4, 5), (1, 3)]
+    assert [minutes(row)[:2] for row in answer(con, failing=1)] == [(7, None), (1, 3), (4, 5)]
     for name in ("failing", "recovering"):
         with pytest.raises(BadParameter, match=f"^parameter '{name}' must be a whole number, 1 or more; got 0"):
             answer(con, **{name: 0})
@@ -178,9 +178,25 @@ def by_chance(length, failed, attempts, ended=1):
 
 def test_a_run_is_compared_with_the_rate_of_all_other_attempts(engine, history):
     rows = answer(engine(*history("..x...xxxx....x....xxx...", conversation_id=None)))
-    assert [(row["failures"], row["clusters"]) for row in rows] == [(3, 3), (4, 4)]
-    assert [row["by_chance"] for row in rows] == pytest.approx([by_chance(3, 6, 22), by_chance(4, 5, 21)], rel=1e-9)
+    assert [(row["failures"], row["clusters"]) for row in rows] == [(4, 4), (3, 3)]
+    assert [row["by_chance"] for row in rows] == pytest.approx([by_chance(4, 5, 21), by_chance(3, 6, 22)], rel=1e-9)
     assert by_chance(3, 6, 22) > 0.05 > by_chance(6, 2, 40)
+
+
+def test_runs_that_a_single_success_parts_are_one_incident(engine, history):
+    """A tool that fails 19 times of 20 since a change: two successes in a row end an incident, one does not."""
+    marks = "." * 40 + "xxxx" + ".xxxxx" * 4 + "..x"
+    con = engine(*history(marks, conversation_id=None))
+    (row,) = answer(con, chance=0.05, recovering=2)
+    assert minutes(row) == (40, 68, 24, 28)
+    assert row["by_chance"] < 1e-9, "the runs count together"
+    assert len(answer(con, recovering=1)) == 5
+    assert all(one["by_chance"] > row["by_chance"] for one in answer(con, recovering=1))
+
+
+def test_incidents_are_open_ones_first_then_by_failures(engine, history):
+    con = engine(*history("xxxx...xxxxxx...xxxxx....", tool="a"), *history("...........xxx", tool="b"))
+    assert [(row["tool"], row["failures"]) for row in answer(con)] == [("b", 3), ("a", 6), ("a", 5), ("a", 4)]
 
 
 def test_a_constant_rate_has_no_incidents(engine, history):

@@ -10,7 +10,7 @@ FAILURES = {
     "failure_rate": ({}, "failures, failed_calls"),
     "overview": ({}, "failures, failed_calls"),
     "timeline": ({}, "failures, failures"),
-    "hurt": ({}, "failed_calls, failed_calls"),
+    "ranking": ({}, "failed_calls, failed_calls"),
     "compare": ({"before_version": "1"}, "round(after * n_after), round(after * n_after)"),
 }
 """The parameters of each query, and its columns that count failures."""
@@ -37,5 +37,5 @@ def test_the_baseline_of_hurt_counts_the_same_failures(engine, make):
         make(started_at="2026-03-03 12:00:00"),
     )
     for rules, rate in (("all", 9 / 60), ("certain", 1 / 60)):
-        relation = run(con, "hurt", since="2026-03-03", rules=rules).project("baseline_rate, baseline_calls")
+        relation = run(con, "ranking", since="2026-03-03", rules=rules).project("baseline_rate, baseline_calls")
         assert relation.fetchall() == [(pytest.approx(rate), 40)], rules

@@ -107,7 +107,7 @@ def test_sql_is_shown_and_closed_with_the_keyboard(page, demo):
     page.keyboard.press("Enter")
     page.wait_for_selector("dialog[open] pre")
     assert "WITH" in page.inner_text("dialog pre")
-    assert page.inner_text("dialog .shell").startswith("tooltrace query hurt")
+    assert page.inner_text("dialog .shell").startswith("tooltrace query ranking")
     page.keyboard.press("Escape")
     assert page.locator("dialog[open]").count() == 0
 

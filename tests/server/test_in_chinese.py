@@ -74,13 +74,13 @@ def test_the_catalogue_describes_each_query(client):
         assert ("说明</summary>" in text) == bool(query.header.about), name
         assert text.count("-- ") > 1, "the SQL is as it is, with its comments"
     assert page.count("说明</summary>") == sum(bool(query.header.about) for query in catalogue().values())
-    assert "<summary>" not in client.get("/question/hurt?lang=en").text
+    assert "<summary>" not in client.get("/question/ranking?lang=en").text
 
 
 @pytest.mark.parametrize(
     ("path", "lead", "text"),
     [
-        ("/panel/hurt?min_n=x", "参数错误", "parameter 'min_n' must be a whole number"),
+        ("/panel/ranking?min_n=x", "参数错误", "parameter 'min_n' must be a whole number"),
         ("/panel/nothing", "没有这个查询", "no query"),
         ("/call?id=none", "没有找到", "no call or span has an id"),
     ],

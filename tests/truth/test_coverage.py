@@ -16,7 +16,7 @@ from tests.truth.measures import MEASURES, Interval
 COVERAGE, ALARMS, CERTAINTY = 0.93, 0.06, 0.001
 HISTORIES = 200
 
-QUERIES = ("failure_rate", "hurt", "latency", "next_action", "sources", "confidence_bands", "signals", "compare")
+QUERIES = ("failure_rate", "ranking", "latency", "next_action", "sources", "confidence_bands", "signals", "compare")
 CELLS = {
     "independent": (Cell("independent", 200, 1, ids="none"), QUERIES),
     "ICC 0.2": (Cell("clusters", 20, 10, 0.2), QUERIES),
@@ -25,7 +25,7 @@ CELLS = {
     "unequal sizes": (Cell("unequal sizes", 20, 10, 0.2, unequal=True), ("failure_rate", "compare")),
     "traces": (Cell("traces", 20, 10, 0.2, ids="trace"), ("failure_rate", "overview")),
     "retries": (Cell("retries", 20, 10, 0.2, attempts=3), ("failure_rate", "retries")),
-    "gates": (Cell("gates", 20, 10, 0.2, gates=True), ("failure_rate", "gates", "hurt")),
+    "gates": (Cell("gates", 20, 10, 0.2, gates=True), ("failure_rate", "gates", "ranking")),
 }
 
 
@@ -42,7 +42,7 @@ def test_intervals_contain_the_truth_and_verdicts_are_right(name: str) -> None:
 
 
 def test_few_conversations_are_too_few() -> None:
-    measures = [each for each in MEASURES if each.query in {"failure_rate", "hurt", "latency", "compare"}]
+    measures = [each for each in MEASURES if each.query in {"failure_rate", "ranking", "latency", "compare"}]
     for figure in measure(Cell("few clusters", 3, 30, 0.2), measures, 40, alone=0):
         assert figure.n == 0, _described(figure)
 

@@ -38,7 +38,7 @@ def _names() -> tuple[str, ...]:
 
 @cache
 def _aliases() -> dict[str, Query]:
-    return {query.header.alias: query for query in catalogue().values() if query.header.alias}
+    return {alias: query for query in catalogue().values() for alias in query.header.aliases}
 
 
 @cache

@@ -15,13 +15,16 @@
     --   low    low(rate)     Wilson interval, 95 %
     -- important: rate
     -- hidden: attempts
+    -- verdict: max(low) {group} fails most: {rate}, {low} or more.
     -- next: query errors --tool {tool}
     -- source: where the formula comes from
 
-``alias`` is a second name of the query (optional). Omit ``by`` where rows are not grouped; dimensions behind a ``;`` in
+``alias`` are other names of the query (optional). Omit ``by`` where rows are not grouped; dimensions behind a ``;`` in
 it vary within a history and do not split it (see the regions in ``templating``). ``important`` are the columns that a
 narrow table shows first (optional: the order of ``columns``), ``hidden`` the columns without which a row says nothing: a
-table omits the rows in which all of them are 0 or NULL (optional). ``next`` is the command of tooltrace that leads on,
+table omits the rows in which all of them are 0 or NULL (optional). ``verdict`` is a sentence about one row, with columns
+in braces and ``{group}`` for its group (optional); the row is the ``first`` one, the one with ``max(column)``, or the first
+one for which ``false(column)``. ``next`` is the command of tooltrace that leads on,
 with columns of the first row in braces. Omit ``source`` where there is no formula. A parameter without ``= default`` is required.
 Two or more spaces separate names, types and meanings.
 """
@@ -47,14 +50,16 @@ UNITS = {
     "time": "UTC",
     "text": "text",
     "json": "JSON text",
-    "parts": "the parts of another text column as JSON: for programs, hidden in tables",
+    "parts": "the parts of another text column, often as JSON: for programs, hidden in tables",
     "flag": "true or false",
     "mark": "true where the reader should take care: hidden in tables if it is never true",
     "number": "any other number",
 }
 """Units that a column can have; besides them ``low(x)`` and ``high(x)``, the ends of the interval of ``x``."""
 
-_SECTION = re.compile(r"(alias|by|parameters|columns|important|hidden|next|source):\s*(.*)")
+_SECTION = re.compile(r"(alias|by|parameters|columns|important|hidden|verdict|next|source):\s*(.*)")
+_PICK = re.compile(r"first|(?:max|false)\((\w+)\)")
+_FIELD = re.compile(r"\{(\w+)\}")
 _ROW = re.compile(r"([a-z][a-z0-9_]*)\s+(\S+(?: = \S+)?)\s{2,}(\S.*)")
 
 
@@ -64,8 +69,8 @@ class QueryHeader:
 
     question: str
     about: str = ""
-    alias: str = ""
-    """Second name of the query."""
+    aliases: tuple[str, ...] = ()
+    """Other names of the query."""
     by: tuple[str, ...] = ()
     """Dimensions that the rows can be grouped by."""
     within: tuple[str, ...] = ()
@@ -77,6 +82,8 @@ class QueryHeader:
     """Columns that a narrow table shows first."""
     hidden: tuple[str, ...] = ()
     """Columns without which a row says nothing: tables omit the rows in which all of them are 0 or NULL."""
+    verdict: str = ""
+    """How to choose a row, and a sentence about it, with its columns in braces."""
     next: str = ""
     """Arguments of the command that leads on, with columns of the first row in braces."""
     source: str = ""
@@ -128,14 +135,17 @@ def _start_section(heading: QueryHeader, section: str, rest: str, parser: _Heade
     if section == "by":
         return _by(heading, rest, parser)
     if section == "alias":
-        if not rest.isidentifier():
-            raise parser.fault(f"the alias must be a name of letters, digits and _; got {rest!r}")
-        return replace(heading, alias=rest)
+        aliases = tuple(part.strip() for part in rest.split(","))
+        if wrong := next((alias for alias in aliases if not alias.isidentifier()), None):
+            raise parser.fault(f"an alias must be a name of letters, digits and _; got {wrong!r}")
+        return replace(heading, aliases=aliases)
     names = tuple(part.strip() for part in rest.split(","))
     if section == "important":
         return replace(heading, important=names)
     if section == "hidden":
         return replace(heading, hidden=names)
+    if section == "verdict":
+        return replace(heading, verdict=rest)
     if section == "next":
         return replace(heading, next=rest)
     if section == "source":
@@ -161,6 +171,8 @@ def _by(heading: QueryHeader, rest: str, parser: _HeaderParser) -> QueryHeader:
 def _row(heading: QueryHeader, section: str, content: str, parser: _HeaderParser) -> QueryHeader:
     if section == "source":
         return replace(heading, source=f"{heading.source} {content.strip()}")
+    if section == "verdict":
+        return replace(heading, verdict=f"{heading.verdict} {content.strip()}")
     found = _ROW.fullmatch(content.strip())
     if section not in ("parameters", "columns") or not found:
         raise parser.fault(
@@ -212,4 +224,16 @@ def _require_complete(heading: QueryHeader, parser: _HeaderParser) -> QueryHeade
     for section, names in (("important", heading.important), ("hidden", heading.hidden)):
         if unknown := [name for name in names if name not in columns]:
             raise parser.fault(f"'{section}:' names {', '.join(unknown)}, which the heading does not have as a column")
+    if heading.verdict:
+        _check_verdict(heading.verdict, {*columns, *heading.default_by, "group"}, parser)
     return heading
+
+
+def _check_verdict(verdict: str, columns: set[str], parser: _HeaderParser) -> None:
+    pick, _, sentence = verdict.partition(" ")
+    found = _PICK.fullmatch(pick)
+    if not found or not sentence:
+        raise parser.fault(f"'verdict:' is first, max(column) or false(column), and a sentence; got {verdict!r}")
+    names = {*_FIELD.findall(sentence), *filter(None, [found[1]])}
+    if unknown := sorted(names - columns):
+        raise parser.fault(f"'verdict:' names {', '.join(unknown)}, which the heading does not have as a column")

@@ -42,15 +42,23 @@ __all__ = ["cli", "main"]
 
 @click.group(
     cls=CommandGroup,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=examples("tooltrace demo", "tooltrace query failure_rate", "tooltrace serve"),
 )
 @click.version_option(__version__, prog_name="tooltrace")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Record and analyse the tool calls of LLM agents.
+
+    Without a command, show which tools of the default store fail, since when and why.
 
     Exit codes: 0 success, 1 failure, 2 wrong usage.
     """
+    if ctx.invoked_subcommand is None:
+        from tooltrace.cli.status import print_status
+
+        print_status()
 
 
 for _command in (

@@ -67,8 +67,8 @@ def complete_queries(_ctx: click.Context) -> Iterable[tuple[str, str]]:
     """Complete the name of a query."""
     for name, query in catalogue().items():
         yield name, query.question
-        if query.header.alias:
-            yield query.header.alias, query.question
+        for alias in query.header.aliases:
+            yield alias, query.question
 
 
 @_completing

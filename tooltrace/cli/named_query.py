@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tooltrace.analysis import Query, find, query_store
+from tooltrace.analysis.query_verdict import query_verdict
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.known_names import require_known
 from tooltrace.cli.next_command import OVERVIEW, next_of, print_next, program
@@ -66,6 +67,8 @@ def run_query(
             columns = [(column, "VARCHAR") for column in output.columns or query.columns(by)]
             _print(QueryResult.of_rows(columns, (), statement), query, output)
         raise
+    if output.form == "table":
+        print_verdict(query, result)
     rows = _print(result, query, output)
     if result.note:
         click.echo(result.note, err=True)
@@ -75,6 +78,16 @@ def run_query(
     elif output.form == "table":
         print_next(next_of(query, result.columns, rows, params), store)
     return result
+
+
+def print_verdict(query: Query, result: QueryResult) -> None:
+    """Print the sentence that the result supports, if its query has one."""
+    from tooltrace.report.i18n import Translations
+    from tooltrace.report.sentences import as_text
+
+    sentence = query_verdict(query, result)
+    if sentence is not None:
+        click.echo(clean(as_text(sentence, Translations("en"))), err=True)
 
 
 def find_query(name: str) -> Query:

@@ -128,7 +128,7 @@ def query(
 
 
 def _catalogue() -> QueryResult:
-    rows = [(name, query.header.alias or None, query.question) for name, query in catalogue().items()]
+    rows = [(name, ", ".join(query.header.aliases) or None, query.question) for name, query in catalogue().items()]
     columns = [("query", "VARCHAR"), ("alias", "VARCHAR"), ("question", "VARCHAR")]
     return QueryResult.of_rows(columns, rows, Statement(sql=""))
 

@@ -50,7 +50,7 @@ class TopView:
     at: datetime
     since: str
     tools: list[Row]
-    """Rows of the query ``hurt``."""
+    """Rows of the query ``ranking``."""
     parts: dict[str, list[Row]]
     """Map from a tool to its rows of the query ``timeline``."""
     errors: dict[str, Row]
@@ -140,7 +140,7 @@ class TopView:
 def load_view(store: Store, since: str, sort: str) -> TopView:
     """Return the current state of the tools in ``store``. Raises StoreMissing, StoreLocked and StoreBusy."""
     at = datetime.now(UTC)
-    tools = sorted(_rows(store, "hurt", since=since), key=_SORTS[sort])
+    tools = sorted(_rows(store, "ranking", since=since), key=_SORTS[sort])
     parts, errors = _rows(store, "timeline", since=since, parts=PARTS), _rows(store, "errors", since=since)
     known = {row["tool"]: [part for part in parts if part["tool"] == row["tool"]] for row in tools}
     latest = {row["tool"]: row for row in sorted(errors, key=lambda row: row["last_seen"])}

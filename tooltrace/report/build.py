@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tooltrace.analysis import query_store
+from tooltrace.analysis.verdict import Verdict, tools_verdict
 from tooltrace.report import sections
 from tooltrace.report.compare import Comparison
 from tooltrace.report.sections import Section
@@ -93,6 +94,14 @@ class Report:
     def name(self) -> str:
         """Location of the store for a reader on another machine: without folder and password."""
         return self.store.location
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What the report says about the tools, in at most three sentences; None for a comparison."""
+        incidents = next((section for section in self.overview if section.part.query == "incidents"), None)
+        if self.tools is None or incidents is None:
+            return None
+        return tools_verdict(self.tools.result, incidents.result)
 
     @property
     def notes(self) -> list[str]:

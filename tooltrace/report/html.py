@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from tooltrace.analysis.message import row_message_parts
+from tooltrace.analysis.verdict import is_failing
 from tooltrace.report import sections
 from tooltrace.report.audit_matrix import audit_matrix
 from tooltrace.report.build import Report, SectionResult
@@ -17,6 +19,7 @@ from tooltrace.report.js_bundle import assert_inline_safe, asset, bundle
 from tooltrace.report.json_values import json_for_script
 from tooltrace.report.narrative import calibration_sentence, chance_note, top_rows, translate_rows, verdict_counts
 from tooltrace.report.numbers import figure, interval
+from tooltrace.report.sentences import pieces
 from tooltrace.report.templates import templates
 from tooltrace.store.result import Row
 from tooltrace.version import __version__
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _MODULES = ("zone", "numbers", "chart_parts", "time_marks", "time_selection", "timeline", "charts", "sparks")
-_STYLES = ("styles/tooltrace.css", "styles/time.css", "report/report.css", "report/print.css")
+_STYLES = ("styles/tooltrace.css", "styles/verdict.css", "styles/time.css", "report/report.css", "report/print.css")
 _CHART_ROWS = 2000
 
 
@@ -56,6 +59,7 @@ def as_html(report: Report, words: Translations) -> str:
         top_rows=top_rows,
         chance_note=chance_note,
         translate_rows=translate_rows,
+        pieces=pieces,
     )  # fmt: skip
 
 
@@ -111,4 +115,12 @@ def _hashes(texts: Sequence[str]) -> str:
 
 @cache
 def _environment() -> Environment:
-    return templates(rows=json_for_script, chart_data=chart_data, data_json=data_json, rounded=rounded)
+    return templates(
+        rows=json_for_script,
+        chart_data=chart_data,
+        data_json=data_json,
+        rounded=rounded,
+        failing=is_failing,
+        message_parts=row_message_parts,
+        zip=zip,
+    )

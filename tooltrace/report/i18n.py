@@ -28,9 +28,10 @@ class Translations:
         text = self.column(key[7:]) if key.startswith("column.") else self._table.get(key, key)
         return text.format(**values) if values else text
 
-    def column(self, name: str) -> str:
-        """Return the heading of a result column."""
-        return self._table.get(f"column.{name}", name.replace("_", " "))
+    def column(self, name: str, query: str = "") -> str:
+        """Return the heading of a result column; some columns have another heading in the result of ``query``."""
+        plain = self._table.get(f"column.{name}", name.replace("_", " "))
+        return self._table.get(f"column.{query}.{name}", plain)
 
     def question(self, name: str, text: str) -> str:
         """Return the question of the query ``name``; ``text``, from the query file, without a translation."""

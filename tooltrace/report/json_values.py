@@ -18,12 +18,12 @@ _OPTIONS = orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
 def json_safe(value: Any, unit: str = "") -> Any:
     """Return ``value`` in the types of JSON: times as ISO 8601 in UTC, NaN and infinities as None.
 
-    A text with the unit ``json`` or ``parts`` is parsed.
+    A text with the unit ``json`` is parsed, and one with the unit ``parts`` if it is an object or a list.
     """
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
-        return _parsed(value) if unit in ("json", "parts") else value
+        return _parsed(value) if unit == "json" or (unit == "parts" and value[:1] in ("{", "[")) else value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, datetime):

@@ -11,10 +11,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from tooltrace.analysis.verdict import Verdict
 from tooltrace.report.build import Report, SectionResult
 from tooltrace.report.compare import Comparison, ComparisonSide
 from tooltrace.report.i18n import Translations
 from tooltrace.report.narrative import calibration_sentence, chance_note, top_rows, translate_rows, verdict_counts
+from tooltrace.report.sentences import TRACED_UNITS, pieces
 from tooltrace.report.numbers import NUMERIC_UNITS, UNKNOWN, figure, interval
 from tooltrace.report.time_range import TimeRange
 
@@ -62,7 +64,7 @@ def table(heads: Sequence[str], numbers: Sequence[bool], rows: Sequence[Sequence
 
 
 def _document(report: Report, words: Translations) -> list[str]:
-    lines: list[str] = []
+    lines = list(_verdict(report.verdict, words)) if report.verdict else []
     for section in (report.figures, report.gap, report.tools, *report.overview):
         if section is not None and section.part.brief:
             lines += _section_lines(section, words, "##")
@@ -74,6 +76,16 @@ def _document(report: Report, words: Translations) -> list[str]:
             break
         lines, left = lines + tool_lines, left - 1
     return [*lines, words("report.tools.more", n=left)] if left else lines
+
+
+def _verdict(verdict: Verdict, words: Translations) -> Iterator[str]:
+    """Yield a paragraph for each sentence; text from a trace is in code spans."""
+    for sentence in verdict.sentences:
+        yield "".join(
+            code(str(piece.figure.value)) if piece.figure and piece.figure.unit in TRACED_UNITS else piece.text
+            for piece in pieces(sentence, words)
+        )
+        yield ""
 
 
 def _tool_section(report: Report, tool: str, words: Translations) -> Iterator[str]:
@@ -105,7 +117,7 @@ def _section_lines(section: SectionResult, words: Translations, level: str) -> I
         section.part.query, section.result.columns, section.result.rows[: min(section.part.rows, MAX_ROWS)], words
     )
     rows = [[_cell(section, row, place, words) for place in shown] for row in translated]
-    yield from table([words.column(c.name) for c in columns], [c.unit in NUMERIC_UNITS for c in columns], rows)
+    yield from table([words.column(c.name, section.part.query) for c in columns], [c.unit in NUMERIC_UNITS for c in columns], rows)
     yield from ("", _command_and_rest(section, len(section.result.rows) - len(rows), words), "")
 
 

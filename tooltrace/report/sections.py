@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tooltrace.analysis.verdict import INCIDENT_FAILURES
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
@@ -35,12 +37,12 @@ def _part(title: str, query: str, columns: str, **more: Any) -> Section:
 
 _OF_TOOL = ("tool",)
 
-FIGURES = _part("overview.figures", "overview", "period calls rate retried_share p95 left_out", brief=True)
+FIGURES = _part("overview.figures", "overview", "period calls call_rate rate retried_share p95 left_out", brief=True)
 GAP = _part("tiles.gap", "gap", "period n mean_confidence accuracy gap", brief=True)
 TOOLS = _part(
     "overview.tools",
-    "hurt",
-    "tool excess_failures failed_calls calls rate baseline_rate hurt_ms amplification p95 last_failed_at",
+    "ranking",
+    "tool rate before_rate after_rate changed_at version_since failed_calls calls code message hurt_ms",
     help="overview.tools.help",
     rows=500,
     brief=True,
@@ -50,9 +52,9 @@ OVERVIEW = (
     _part(
         "overview.incidents",
         "incidents",
-        "tool started ended failures attempts lasted_ms code",
+        "tool started ended failures attempts by_chance lasted_ms code",
         help="overview.incidents.help",
-        params={"failing": 5},
+        params={"failing": INCIDENT_FAILURES},
         rows=20,
         brief=True,
     ),
@@ -80,7 +82,7 @@ TOOL = (
     _part(
         "report.rates",
         "failure_rate",
-        "attempts failures rate calls failed_calls call_rate partial_rate cancelled abandoned unread heuristic",
+        "calls failed_calls call_rate attempts failures rate partial_rate cancelled abandoned unread heuristic",
         by=_OF_TOOL,
         brief=True,
     ),

@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ExceptionHandler, Scope
 
 from tooltrace import assets
-from tooltrace.server import attempts, corrections, folding, labels, pages, panels, sql_page
+from tooltrace.server import attempts, corrections, folding, labels, pages, panels, sql_page, tool_page
 from tooltrace.server.disconnect import CancelOnDisconnect
 from tooltrace.server.error_pages import HANDLED, handle_crash, handle_known_error
 from tooltrace.server.health import HealthCheck
@@ -55,6 +55,7 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
     files = [Mount(f"/static/{name}", _Files(directory=folder / name)) for name in ("styles", "scripts", "vendor")]
     routes = [
         *pages.ROUTES,
+        *tool_page.ROUTES,
         *attempts.ROUTES,
         *labels.ROUTES,
         *corrections.ROUTES,

@@ -10,6 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from tooltrace.analysis.verdict import INCIDENT_FAILURES, tools_verdict
+from tooltrace.report.sentences import pieces
 from tooltrace.server.request import app_state, time_range
 from tooltrace.server.templates import render
 from tooltrace.server.waterfall import bars
@@ -22,13 +24,26 @@ async def overview(request: Request) -> Response:
     """Render the overview of the tools that need attention first."""
     cache = app_state(request).cache
     cache.prefetch("overview", **_periods(request))
-    cache.prefetch("hurt", **time_range(request.query_params).params)
+    window = time_range(request.query_params).params
+    cache.prefetch("ranking", **window)
+    cache.prefetch("incidents", **window, failing=INCIDENT_FAILURES)
     return render(request, "pages/overview.html")
 
 
 async def tiles(request: Request) -> Response:
     """Render the headline figures: the window, and the one before."""
     return render(request, "parts/tiles.html", missing=False, **await _compared(request, "overview"))
+
+
+async def verdict(request: Request) -> Response:
+    """Render the sentences on what is wrong, of all tools or of the one in the address."""
+    params = {**time_range(request.query_params).params, "tool": request.query_params.get("tool") or None}
+    cache = app_state(request).cache
+    ranking, incidents = await asyncio.gather(
+        cache.query("ranking", **params), cache.query("incidents", **params, failing=INCIDENT_FAILURES)
+    )
+    found = tools_verdict(ranking, incidents)
+    return render(request, "parts/verdict.html", verdict=found, tool=params["tool"], pieces=pieces)
 
 
 async def gap(request: Request) -> Response:
@@ -43,25 +58,16 @@ async def _compared(request: Request, name: str) -> dict[str, Any]:
     return {"now": periods.get("now"), "before": periods.get("before"), "tool": params["tool"]}
 
 
-def _periods(request: Request, tool: str | None = None) -> dict[str, Any]:
+def _periods(request: Request) -> dict[str, Any]:
     window = time_range(request.query_params)
-    return {**window.params, "before": window.before, "tool": tool or request.query_params.get("tool") or None}
+    return {**window.params, "before": window.before, "tool": request.query_params.get("tool") or None}
 
 
 async def tools(request: Request) -> Response:
-    """Render the table of tools, in the order of the query ``hurt``."""
-    result = await app_state(request).cache.query("hurt", **time_range(request.query_params).params)
+    """Render the table of tools, in the order of the query ``ranking``."""
+    result = await app_state(request).cache.query("ranking", **time_range(request.query_params).params)
     limit = len(result.rows) if request.query_params.get("rows") == "all" else TOOLS
-    return render(request, "parts/tools.html", tools=result.dicts(), limit=limit)
-
-
-async def tool(request: Request) -> Response:
-    """Render the page of one tool."""
-    name = request.query_params.get("name", "")
-    if not name:
-        raise HTTPException(404, "the address names no tool: open /tool?name=NAME")
-    app_state(request).cache.prefetch("overview", **_periods(request, name))
-    return render(request, "pages/tool.html", tool=name)
+    return render(request, "parts/ranking.html", tools=result.dicts(), limit=limit)
 
 
 async def call(request: Request) -> Response:
@@ -106,7 +112,7 @@ ROUTES = [
     Route("/", overview),
     Route("/tiles", tiles),
     Route("/tiles/gap", gap),
+    Route("/verdict", verdict),
     Route("/tools", tools),
-    Route("/tool", tool),
     Route("/call", call),
 ]

@@ -15,6 +15,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from tooltrace import assets
+from tooltrace.analysis.message import row_message_parts
+from tooltrace.analysis.verdict import is_failing
 from tooltrace.redact.secret_hints import MASK
 from tooltrace.report.i18n import LANGUAGES, Translations
 from tooltrace.report.json_values import json_for_script
@@ -63,6 +65,9 @@ def _environment() -> Environment:
         quoted=lambda text: shlex.quote(str(text)),
         later=lambda time, seconds: time + timedelta(seconds=seconds),
         field=lambda time: time.isoformat(timespec="seconds"),
+        failing=is_failing,
+        message_parts=row_message_parts,
+        zip=zip,
     )
     environment.globals |= {"url": url, "mask": MASK, "asset": asset_url}
     return environment

@@ -65,6 +65,34 @@ def _wilson(exact: str, limit: str, sign: str) -> str:
     )
 
 
+_VARYING = (
+    (r"""(\B|\b[bru])''.*?''\B|\B".*?"\B|`[^`]*`|“[^”]*”|「[^」]*」""", "<text>"),
+    (r"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s<>()]+", "<url>"),
+    (
+        r"(\B(~|\.{1,2})?|\b[A-Za-z]:)[/\\]+[\w.@%+~-]+([/\\]+[\w.@%+~-]+)*[/\\]?"  # absolute or relative
+        r"|\b[\w.@+-]+([/\\][\w.@+-]+){2,}"  # a/b/c; a/b may be "and/or"
+        r"|\b[\w@+-]+[/\\][\w@+-]+\.\w+",  # a/b.txt
+        "<path>",
+    ),
+    (
+        r"\b[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b"  # UUID
+        r"|\b0x[0-9A-Fa-f]+\b|\b\d*[A-Fa-f][0-9A-Fa-f]{7,}\b|\b\d{4,}[A-Fa-f]+\b"  # hex, with a letter in it
+        r"|\b\w*\d[A-Za-z_]+\d\w*\b",  # letters between digits
+        "<id>",
+    ),
+    (r"\d+([.,]\d+)*([eE][-+]\d+)?", "<n>"),
+)
+"""Parts of a message that vary, as regular expressions inside SQL text, and what replaces them, in this order."""
+
+
+def _replaced(column: str) -> str:
+    """Return the expression that replaces the parts of ``column`` that vary."""
+    expression = column
+    for pattern, name in _VARYING:
+        expression = f"regexp_replace({expression}, '{pattern}', '{name}', 'g')"
+    return expression
+
+
 MACROS: Final = (
     Macro(
         "wilson_low",
@@ -213,6 +241,13 @@ MACROS: Final = (
         ("duration_ms",),
         "CASE WHEN duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END",
         "A duration from 0 to 1e12 ms (31 years), else NULL: imported records may hold any number, or NaN.",
+    ),
+    Macro(
+        "message_pattern",
+        ("message",),
+        _replaced("message"),
+        "An error message with the parts that vary between messages of one kind replaced: quoted text by <text>, "
+        "addresses by <url>, paths by <path>, ids by <id> and numbers by <n>.",
     ),
 )
 

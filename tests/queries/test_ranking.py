@@ -113,7 +113,7 @@ def test_a_new_version_is_compared_with_its_tool(engine):
 
 
 def answer(con, **given):
-    relation = run(con, "hurt", **given)
+    relation = run(con, "ranking", **given)
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 

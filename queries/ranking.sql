@@ -1,8 +1,17 @@
 -- Which tools should be looked at first?
 --
--- One row per tool, the most urgent first. The order is by excess_low, the lower limit of the number of failed calls beyond
--- the baseline of the tool. Tools for which it is not above 0 follow in the order of hurt_ms, the time in failed calls. A
--- call failed if its last finished attempt failed. Attempts that did not finish are left out, with the time in them.
+-- One row per tool, the most urgent first: tools that are failing now, then by excess_low, the lower limit of the number
+-- of failed calls beyond the baseline of the tool. Tools for which it is not above 0 follow in the order of hurt_ms, the
+-- time in failed calls. A call failed if its last finished attempt failed. Attempts that did not finish are left out, with
+-- the time in them.
+--
+-- A tool is failing now if its last calls all failed and chance does not explain that many at the baseline: fewer than 0.05
+-- such runs are expected. See incidents for those that ended.
+--
+-- changed_at is the time since which more calls fail than before, if one change at that time is more than 20 times as
+-- likely as a constant rate. The window is divided into 4,000 parts; the change is between two of them. Calls of one
+-- conversation are alike, which counts against a change. code and message are those of the calls that failed since then,
+-- without a change those of all failed calls. See drift for changes to the better and for latency.
 --
 -- The baseline of a tool is the share of its calls that failed in the 7 days before `since`, if it had 20 calls or more. If
 -- more than half of these failed, the baseline is 5 % instead. For a tool without such a history, the baseline is the share
@@ -15,7 +24,7 @@
 -- contain the true value in 96 to 100 % of them; without any change excess_low is above 0 in at most 3 %
 -- (docs/explanation/coverage.md).
 --
--- alias: impact
+-- alias: hurt, impact
 -- by: tool (default), version, agent, conversation, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
@@ -44,8 +53,21 @@
 --   excess_high      high(excess_failures)  95 % interval of excess_failures
 --   clusters         count                  conversations among calls, or traces without a conversation
 --   design_effect    ratio                  calls for each independent one that rate is as precise as
--- important: failed_calls, rate, hurt_ms, excess_failures, calls, cost_ms
+--   open_failures    count                  failed calls in a row until now, if chance does not explain so many; else 0
+--   changed_at       time                   start of the first failed call since which more calls fail; NULL if no change is likely enough
+--   before_rate      share                  share of calls that failed before changed_at
+--   after_rate       share                  share of calls that failed since changed_at
+--   failed_since     count                  failed calls since changed_at
+--   version_since    text                   version of most calls that failed since changed_at, if most calls before had another one
+--   version_before   text                   version of most calls before changed_at, if version_since is another one
+--   code             text                   error code of most failed calls since changed_at, without a change of all failed calls
+--   message          text                   error message of the last failed call with that code, at most 500 characters
+--   last_called_at   time                   start of the last finished attempt
+--   pattern          parts                  message with <text>, <url>, <path>, <id> and <n> for the parts that vary
+-- important: failed_calls, rate, changed_at, code, message, excess_failures, calls, hurt_ms, cost_ms
 -- hidden: failed_calls
+-- verdict: first {group} is first: {failed_calls} of {calls} calls failed ({rate}, {low} to {high}),
+--   last with {code} {message}.
 -- next: query errors --tool {tool}
 -- source: interval of the excess: Newcombe 1998, method 10, from the limits of both rates; interval of a rate: Wilson
 --   score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
@@ -63,6 +85,9 @@ WITH scoped AS (
         started_at,
         span_id,
         epoch_us(started_at) AS at_us,
+        tool_version AS release,
+        code,
+        error_message,
         status = 'error' AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
         known_ms(duration_ms) AS ms,
         coalesce(cached, false) AS from_cache
@@ -85,7 +110,11 @@ call_totals AS (
         1 AS attempts,
         ms,
         failed,
-        CASE WHEN failed THEN started_at END AS last_failed_at
+        CASE WHEN failed THEN started_at END AS last_failed_at,
+        at_us,
+        release,
+        CASE WHEN failed THEN coalesce(code, '') END AS code,
+        CASE WHEN failed THEN left(error_message, 500) END AS message
     FROM attempts_marked
     WHERE NOT is_multi_attempt
     UNION ALL
@@ -96,7 +125,13 @@ call_totals AS (
         count(*) AS attempts,
         sum(ms) AS ms,
         arg_max(failed, attempt_order(attempt, started_at, span_id)) AS failed,
-        max(CASE WHEN failed THEN started_at END) AS last_failed_at
+        max(CASE WHEN failed THEN started_at END) AS last_failed_at,
+        max(at_us) AS at_us,
+        max(release) AS release,
+        CASE WHEN arg_max(failed, attempt_order(attempt, started_at, span_id))
+            THEN arg_max(coalesce(code, ''), attempt_order(attempt, started_at, span_id)) END AS code,
+        CASE WHEN arg_max(failed, attempt_order(attempt, started_at, span_id))
+            THEN left(arg_max(coalesce(error_message, ''), attempt_order(attempt, started_at, span_id)), 500) END AS message
     FROM attempts_marked
     WHERE is_multi_attempt
     GROUP BY /* by names */ tool, /* end by */ call_tool, call_key(call_tool, call_id, conversation_id, host, pid)
@@ -246,12 +281,137 @@ bounded AS (
         cluster_high(failed_calls, calls, effective) AS high
     FROM with_intervals
 ),
+-- calls by part of the window, version and error; grp: the number of the group
+parts AS (
+    SELECT *, dense_rank() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp
+    FROM (
+        SELECT
+            /* by names */ tool, /* end by */
+            CAST(floor((at_us - w.first_us) * 4000.0 / (1 + w.last_us - w.first_us)) AS BIGINT) AS part,
+            release,
+            code,
+            count(*) AS calls,
+            count(*) FILTER (WHERE failed) AS failed_calls,
+            min(CASE WHEN failed THEN at_us END) AS first_failed_us,
+            max(CASE WHEN failed THEN at_us END) AS last_failed_us,
+            max(CASE WHEN NOT failed THEN at_us END) AS last_worked_us,
+            max(at_us) AS last_us,
+            arg_max(message, at_us) AS message
+        FROM call_totals
+        CROSS JOIN (SELECT min(at_us) AS first_us, max(at_us) AS last_us FROM call_totals) AS w
+        GROUP BY ALL
+    )
+),
+group_totals AS (
+    SELECT
+        p.grp,
+        1.0 * sum(p.calls) AS calls,
+        1.0 * sum(p.failed_calls) AS failed_calls,
+        count(DISTINCT p.part) AS parts,
+        max(p.last_worked_us) AS last_worked_us,
+        max(p.last_us) AS last_us,
+        greatest(1.0, least(max(b.calls / b.effective), max(1.0 * b.calls / b.clusters))) AS effect
+    FROM parts AS p
+    JOIN (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM bounded) AS b ON b.grp = p.grp
+    GROUP BY p.grp
+),
+-- log_likelihood: of one rate up to a part and a higher rate after it, in independent calls
+splits AS (
+    SELECT grp, part,
+        CASE WHEN n1 < n AND k1 * n < k * n1 THEN
+            lgamma(k1 / effect + 0.5) + lgamma((n1 - k1) / effect + 0.5) - lgamma(n1 / effect + 1)
+            + lgamma((k - k1) / effect + 0.5) + lgamma((n - n1 - k + k1) / effect + 0.5) - lgamma((n - n1) / effect + 1)
+            - (lgamma(k / effect + 0.5) + lgamma((n - k) / effect + 0.5) - lgamma(n / effect + 1)) - 2 * 0.5723649429247001
+        END AS log_evidence
+    FROM (
+        SELECT c.grp, c.part, t.calls AS n, t.failed_calls AS k, t.effect,
+            sum(c.calls) OVER so_far AS n1,
+            sum(c.failed_calls) OVER so_far AS k1
+        FROM (SELECT grp, part, 1.0 * sum(calls) AS calls, 1.0 * sum(failed_calls) AS failed_calls FROM parts GROUP BY grp, part) AS c
+        JOIN group_totals AS t ON t.grp = c.grp
+        WINDOW so_far AS (PARTITION BY c.grp ORDER BY c.part ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+    )
+),
+-- last_before: the last part before the change; NULL without a change
+group_changes AS (
+    SELECT t.grp, t.last_worked_us, t.last_us, CASE WHEN s.log_evidence >= ln(20.0 * t.parts) THEN s.part END AS last_before
+    FROM group_totals AS t
+    JOIN (SELECT grp, max(log_evidence) AS log_evidence, arg_max(part, log_evidence) AS part FROM splits GROUP BY grp) AS s
+        ON s.grp = t.grp
+),
+-- calls by version and error, before the change and after it; without a change all are after it
+sides AS (
+    SELECT
+        p.grp,
+        p.release,
+        p.code,
+        sum(CASE WHEN p.part <= c.last_before THEN p.calls ELSE 0 END) AS before_calls,
+        sum(CASE WHEN p.part <= c.last_before THEN p.failed_calls ELSE 0 END) AS before_failed,
+        sum(CASE WHEN p.part <= c.last_before THEN 0 ELSE p.calls END) AS after_calls,
+        sum(CASE WHEN p.part <= c.last_before THEN 0 ELSE p.failed_calls END) AS after_failed,
+        min(CASE WHEN p.part > c.last_before THEN p.first_failed_us END) AS changed_us,
+        max(CASE WHEN p.part <= c.last_before THEN NULL ELSE p.last_failed_us END) AS last_failed_us,
+        arg_max(p.message, p.last_failed_us) AS message,
+        max(c.last_us) AS last_us,
+        sum(CASE WHEN c.last_worked_us IS NULL OR p.first_failed_us > c.last_worked_us THEN p.failed_calls ELSE 0 END) AS last_failures
+    FROM parts AS p
+    JOIN group_changes AS c ON c.grp = p.grp
+    GROUP BY p.grp, p.release, p.code
+),
+causes AS (
+    SELECT
+        s.grp,
+        sum(s.before_failed) / nullif(sum(s.before_calls), 0) AS before_rate,
+        CASE WHEN sum(s.before_calls) > 0 THEN sum(s.after_failed) / nullif(sum(s.after_calls), 0) END AS after_rate,
+        min(s.changed_us) AS changed_us,
+        max(s.last_us) AS last_us,
+        sum(s.after_failed) AS after_failed,
+        sum(s.last_failures) AS last_failures,
+        max(CASE WHEN s.place = 1 AND s.after_failed > 0 THEN s.code END) AS code,
+        max(CASE WHEN s.place = 1 AND s.after_failed > 0 THEN s.message END) AS message
+    FROM (
+        SELECT *, row_number() OVER (PARTITION BY grp ORDER BY code_failed DESC, code DESC NULLS LAST,
+            last_failed_us DESC NULLS LAST, release DESC NULLS LAST) AS place
+        FROM (SELECT *, sum(after_failed) OVER (PARTITION BY grp, code) AS code_failed FROM sides) AS counted_codes
+    ) AS s
+    GROUP BY s.grp
+),
+-- the version of most calls before the change, and of most failed calls after it
+releases AS (
+    SELECT grp,
+        max(CASE WHEN before_place = 1 AND before_calls > 0 THEN release END) AS version_before,
+        max(CASE WHEN after_place = 1 AND after_failed > 0 THEN release END) AS version_since
+    FROM (
+        SELECT *,
+            row_number() OVER (PARTITION BY grp ORDER BY before_calls DESC, release) AS before_place,
+            row_number() OVER (PARTITION BY grp ORDER BY after_failed DESC, release) AS after_place
+        FROM (
+            SELECT grp, release, sum(before_calls) AS before_calls, sum(after_failed) AS after_failed
+            FROM sides
+            WHERE release IS NOT NULL
+            GROUP BY grp, release
+        ) AS released
+    ) AS placed
+    GROUP BY grp
+),
+with_causes AS (
+    SELECT b.*, c.before_rate, c.after_rate, c.changed_us, c.last_us,
+        CASE WHEN c.changed_us IS NOT NULL THEN c.after_failed END AS failed_since, c.last_failures, c.code, c.message,
+        CASE WHEN c.changed_us IS NOT NULL AND r.version_since <> r.version_before THEN r.version_since END AS version_since,
+        CASE WHEN c.changed_us IS NOT NULL AND r.version_since <> r.version_before THEN r.version_before END AS version_before
+    FROM (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM bounded) AS b
+    JOIN causes AS c ON c.grp = b.grp
+    LEFT JOIN releases AS r ON r.grp = b.grp
+),
 with_excess AS (
     SELECT *,
+        -- (1 + (n - r) (1 - p)) p^r runs of r failures are expected in n calls
+        CASE WHEN last_failures >= 3 AND (1 + (calls - last_failures) * (1 - top_high)) * power(top_high, last_failures) < 0.05
+            THEN last_failures ELSE 0 END AS open_failures,
         calls * (rate - base_rate) AS excess_failures,
         calls * (rate - top_rate - sqrt(power(rate - low, 2) + power(top_high - top_rate, 2))) AS excess_low,
         calls * (rate - base_rate + sqrt(power(high - rate, 2) + power(base_rate - base_low, 2))) AS excess_high
-    FROM bounded
+    FROM with_causes
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -274,7 +434,18 @@ SELECT
     excess_low,
     excess_high,
     clusters,
-    calls / nullif(effective, 0) AS design_effect
+    calls / nullif(effective, 0) AS design_effect,
+    CAST(open_failures AS BIGINT) AS open_failures,
+    make_timestamp(changed_us) AS changed_at,
+    before_rate,
+    after_rate,
+    CAST(failed_since AS BIGINT) AS failed_since,
+    version_since,
+    version_before,
+    nullif(code, '') AS code,
+    nullif(message, '') AS message,
+    make_timestamp(last_us) AS last_called_at,
+    message_pattern(nullif(message, '')) AS pattern
 FROM with_excess
-ORDER BY greatest(coalesce(excess_low, 0), 0) DESC, coalesce(hurt_ms, 0) DESC, failed_calls DESC, calls DESC,
+ORDER BY CASE WHEN open_failures > 0 THEN 0 ELSE 1 END, greatest(coalesce(excess_low, 0), 0) DESC, coalesce(hurt_ms, 0) DESC, failed_calls DESC, calls DESC,
     /* by names */ tool, /* end by */ attempts

@@ -1,0 +1,54 @@
+"""The verdict of one query: a sentence about the row that matters most, as its file words it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tooltrace.analysis.message import row_message_parts
+from tooltrace.analysis.query import Query
+from tooltrace.analysis.verdict import Clause, Figure, Sentence
+from tooltrace.store.result import QueryResult, ResultColumn
+
+_MARK = "too_few"
+
+
+def query_verdict(query: Query, result: QueryResult) -> Sentence | None:
+    """Return what ``result`` of ``query`` says, about its most telling row; None where it says nothing.
+
+    A row that is too small for a verdict is chosen only where all are, and the sentence says so.
+    """
+    pick, _, wording = query.header.verdict.partition(" ")
+    rows = result.dicts()
+    certain = [row for row in rows if not row.get(_MARK)]
+    row = _pick(pick, certain) or _pick(pick, rows)
+    if row is None:
+        return None
+    values = {column.name: _value(column, row, result.fields) for column in result.fields}
+    group = " ".join(str(row[name]) for name in result.columns[: result.groups] if row[name] is not None)
+    values["group"] = Figure(group, "text") if result.groups else Figure("", "all")
+    clauses = [Clause(f"verdict.{query.name}", values, wording)]
+    if row.get(_MARK):
+        clauses.append(Clause("too_few_of_query"))
+    return Sentence(tuple(clauses))
+
+
+def _pick(pick: str, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    kind, _, rest = pick.partition("(")
+    name = rest.removesuffix(")")
+    if kind == "max":
+        known = [row for row in rows if row.get(name) is not None]
+        return max(known, key=lambda row: float(row[name])) if known else None
+    if kind == "false":
+        return next((row for row in rows if row.get(name) is False), None)
+    return next(iter(rows), None) if kind == "first" else None
+
+
+def _value(column: ResultColumn, row: Mapping[str, Any], fields: Sequence[ResultColumn]) -> Figure:
+    value = row[column.name]
+    if column.name == "message" and value is not None:
+        return Figure(value, "message", row_message_parts(row))
+    unit = column.unit
+    if column.end_of is not None:  # a limit has the unit of its figure
+        unit = next((each.unit for each in fields if each.name == column.end_of[1]), "number")
+    return Figure(value, unit)

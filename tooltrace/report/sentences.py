@@ -1,0 +1,80 @@
+"""Verdicts in the reader's language: as text, and as pieces for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from string import Formatter
+from typing import Any
+
+from tooltrace.analysis.verdict import Clause, Figure, Sentence, Verdict
+from tooltrace.report.i18n import Translations
+from tooltrace.report.json_values import json_safe
+from tooltrace.report.numbers import UNKNOWN, figure
+
+
+TRACED_UNITS = ("text", "code", "message")
+"""Units of values that come from a trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a sentence: words, or the value ``name`` in its unit."""
+
+    text: str
+    name: str = ""
+    figure: Figure | None = None
+
+
+def pieces(sentence: Sentence, words: Translations) -> Iterator[Piece]:
+    """Yield the words and the values of ``sentence`` in their order, with a full stop."""
+    for clause in sentence.clauses:
+        yield from _clause(clause, words)
+    if not sentence.clauses[0].wording:
+        yield Piece(words("sentence.stop"))
+
+
+def _clause(clause: Clause, words: Translations) -> Iterator[Piece]:
+    wording = (words.exact(clause.kind) or clause.wording) if clause.wording else words(f"sentence.{clause.kind}")
+    for literal, name, _, _ in Formatter().parse(wording):
+        if literal:
+            yield Piece(literal)
+        if name:
+            value = clause.values[name]
+            yield Piece(_text(value, words), name, value)
+
+
+def _text(value: Figure, words: Translations) -> str:
+    if value.unit == "all":
+        return words("sentence.all")
+    if value.value is None:
+        return UNKNOWN
+    if value.unit == "message":
+        return f"'{value.value}'" if words.language == "en" else f"“{value.value}”"
+    if value.unit == "time" and isinstance(value.value, datetime):
+        return f"{value.value:%Y-%m-%d %H:%M} UTC"
+    return figure(value.value, value.unit, words)
+
+
+def as_text(sentence: Sentence, words: Translations) -> str:
+    """Return the sentence as one line of text; times are UTC."""
+    return "".join(piece.text for piece in pieces(sentence, words))
+
+
+def as_data(verdict: Verdict, words: Translations) -> dict[str, Any]:
+    """Return the verdict in the types of JSON: its state; for each sentence the text, the values and the links."""
+    return {
+        "state": verdict.state,
+        "sentences": [
+            {
+                "text": as_text(sentence, words),
+                "clauses": [
+                    {"kind": clause.kind, "values": {name: json_safe(value.value) for name, value in clause.values.items()}}
+                    for clause in sentence.clauses
+                ],
+                "links": [{"kind": link.kind, **link.params} for link in sentence.links],
+            }
+            for sentence in verdict.sentences
+        ],
+    }
