@@ -1,8 +1,8 @@
 -- How many attempts match the filters, over time and by status?
 --
 -- One row per interval and status in which attempts ended, in order; intervals without attempts are left out. The filters
--- are those of attempts, so that the counts add up to its rows. All intervals have the same length: the shortest round
--- length, from a second to 365 days, for which the attempts span at most `parts` intervals.
+-- are those of attempts, so that the counts add up to its rows. All intervals have the same length: `seconds`, or else the
+-- shortest round length, from a second to 365 days, for which the attempts span at most `parts` intervals.
 --
 -- parameters:
 --   since            timestamp = NULL  attempts that ended at this time or later
@@ -22,6 +22,7 @@
 --   min_confidence   number = NULL     confidence of this value or more
 --   max_confidence   number = NULL     confidence below this value
 --   text             text = NULL       text in the ids, error message, arguments, answer or result; case-insensitive
+--   seconds          positive = NULL   length of an interval
 --   parts            integer = 60      maximum number of intervals; one more if the first attempt ends inside an interval
 -- columns:
 --   started   time   start of the interval
@@ -80,7 +81,7 @@ lengths AS (
         2592000, 31536000]) AS seconds
 ),
 chosen AS (
-    SELECT coalesce(min(l.seconds) FILTER (WHERE CAST(l.seconds AS DOUBLE) * greatest($parts, 1) >= w.length_s), 31536000) AS seconds
+    SELECT coalesce($seconds, min(l.seconds) FILTER (WHERE CAST(l.seconds AS DOUBLE) * greatest($parts, 1) >= w.length_s), 31536000) AS seconds
     FROM lengths AS l
     CROSS JOIN (
         SELECT max(at_s) - min(at_s) AS length_s FROM scoped

@@ -58,6 +58,11 @@ def test_an_interval_has_a_row_for_each_status(engine, make):
     ]
 
 
+def test_the_length_of_an_interval_can_be_given(engine, make):
+    con = engine(make(), make(started_at=START + timedelta(seconds=59)), make(started_at=START + timedelta(seconds=61)))
+    assert [(row["seconds"], row["attempts"]) for row in counts(con, seconds=60)] == [(60, 2), (60, 1)]
+
+
 def test_no_attempts_have_no_rows(engine):
     assert counts(engine()) == []
 
@@ -65,7 +70,7 @@ def test_no_attempts_have_no_rows(engine):
 def test_the_filters_are_those_of_attempts():
     paging = {"until_span", "before", "before_span", "sort", "offset", "limit"}
     names = {parameter.name for parameter in find("attempts").header.parameters} - paging
-    assert {parameter.name for parameter in find("attempt_counts").header.parameters} - {"parts"} == names
+    assert {parameter.name for parameter in find("attempt_counts").header.parameters} - {"parts", "seconds"} == names
 
 
 def filters_of(name: str) -> str:

@@ -127,7 +127,18 @@ def test_filters_by_label_message_and_duration(engine, make, params, expected):
     assert {row["call_id"] for row in answer(con, **params)} == expected
 
 
-SORTED = ("ended_at", "duration_ms", "attempt", "confidence", "tool", "tool_version", "status", "code", "agent", "call_id")
+SORTED = (
+    "ended_at",
+    "duration_ms",
+    "attempt",
+    "confidence",
+    "tool",
+    "tool_version",
+    "status",
+    "code",
+    "agent",
+    "call_id",
+)
 
 
 @pytest.mark.parametrize("column", SORTED)

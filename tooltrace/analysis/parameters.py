@@ -60,6 +60,7 @@ class QueryOptions(TypedDict, total=False):
     retry_share: float | str | None
     rule: str | None
     rules: Literal["certain", "all"] | None
+    seconds: int | str | None
     since: Time | None
     sort: str | None
     span_id: str | None

@@ -14,7 +14,16 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ExceptionHandler, Scope
 
 from tooltrace import assets
-from tooltrace.server import attempts, corrections, folding, labels, pages, panels, sql_page
+from tooltrace.server import (
+    attempts,
+    corrections,
+    folding,
+    labels,
+    list_export,
+    pages,
+    panels,
+    sql_page,
+)
 from tooltrace.server.disconnect import CancelOnDisconnect
 from tooltrace.server.error_pages import HANDLED, handle_crash, handle_known_error
 from tooltrace.server.health import HealthCheck
@@ -56,6 +65,7 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
     routes = [
         *pages.ROUTES,
         *attempts.ROUTES,
+        *list_export.ROUTES,
         *labels.ROUTES,
         *corrections.ROUTES,
         *panels.ROUTES,

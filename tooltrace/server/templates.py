@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import orjson
-from jinja2 import Environment
+from jinja2 import Environment, pass_context
+from jinja2.runtime import Context
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -22,6 +23,9 @@ from tooltrace.server.request import LANGUAGE_COOKIE, RANGES, app_state, languag
 from tooltrace.version import __version__
 
 _YEAR = 365 * 24 * 3600
+PAGES = frozenset({"/", "/tool", "/calls", "/call", "/sql"})
+CARRIED = frozenset({"since", "until"})
+"""Parameters of an address that every link to a page keeps, unless it sets one of them."""
 
 
 def render(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
@@ -59,7 +63,7 @@ def _environment() -> Environment:
         raw=json_text,
         quoted=lambda text: shlex.quote(str(text)),
     )
-    environment.globals |= {"url": url, "mask": MASK, "asset": asset_url}
+    environment.globals |= {"url": page_url, "mask": MASK, "asset": asset_url}
     return environment
 
 
@@ -67,6 +71,15 @@ def url(path: str, **query: Any) -> str:
     """Return ``path`` with ``query`` appended, without values that are None or empty."""
     params = {name: value for name, value in query.items() if value not in (None, "")}
     return f"{path}?{urlencode(params)}" if params else path
+
+
+@pass_context
+def page_url(context: Context, path: str, **query: Any) -> str:
+    """Return ``url(path, **query)``; a link to a page keeps the time range of the present one."""
+    if path in PAGES and not query.keys() & CARRIED:
+        address = context["address"]
+        query |= {name: address[name] for name in CARRIED if address.get(name)}
+    return url(path, **query)
 
 
 @cache
