@@ -252,19 +252,19 @@ def test_an_older_store_is_migrated_once(
     monkeypatch.setattr(
         migrations.migrate,
         "__kwdefaults__",
-        {"steps": {2: to_2, 3: to_3, 4: taken.append, 5: taken.append, 6: taken.append}, "newest": 6},
+        {"steps": {2: to_2, 3: to_3, 4: taken.append, 5: taken.append, 6: taken.append, 7: taken.append}, "newest": 7},
     )
-    monkeypatch.setattr(migrations.check, "__kwdefaults__", {"newest": 6})
+    monkeypatch.setattr(migrations.check, "__kwdefaults__", {"newest": 7})
     write(call(1, agent="bob", flags=Json('["x"]')))
     assert fold(store).rows == 1
     write(call(2))
     assert fold(store).rows == 1
-    assert len(taken) == 5, "each step once"
+    assert len(taken) == 6, "each step once"
     assert taken[:2] == [2, 3]
     assert rows("SELECT call_id, agent, flags FROM tool_calls ORDER BY started_at") == [
         ("c0", None, None), ("c1", "bob", '["x"]'), ("c2", None, None),
     ]  # fmt: skip
-    assert rows("SELECT value FROM store.meta WHERE key = 'schema_version'") == [("6",)]
+    assert rows("SELECT value FROM store.meta WHERE key = 'schema_version'") == [("7",)]
     assert rows("SELECT count(*) FROM store.calls") == [(3,)]
 
 
@@ -296,6 +296,7 @@ def as_version_1(store: StorePaths) -> None:
     con.execute("DROP TABLE store.spans")
     con.execute("DROP TABLE store.corrections")
     con.execute("DROP TABLE store.rollups")
+    con.execute("DROP TABLE store.saved_queries")
     for column in ("status_recorded", "reading_recorded", "linked_by"):
         con.execute(f"ALTER TABLE store.tool_calls DROP COLUMN {column}")
     for column in ("labeler_kind", "target_kind", "conversation_id"):

@@ -22,6 +22,7 @@ from tooltrace.server import (
     list_export,
     pages,
     panels,
+    sql_library,
     sql_page,
 )
 from tooltrace.server.disconnect import CancelOnDisconnect
@@ -70,6 +71,7 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
         *corrections.ROUTES,
         *panels.ROUTES,
         *sql_page.ROUTES,
+        *sql_library.ROUTES,
         *folding.ROUTES,
     ]
     handlers: dict[int | type[Exception], ExceptionHandler] = {

@@ -75,7 +75,7 @@ async def _sorted(request: Request, state: ListState, version: str) -> Response:
     limit = min(max(int(asked), PAGE), MAX_RESTORED_ROWS) if asked.isdecimal() else PAGE
     rows = await _rows(request, state, (None, None), limit)
     newest = await _rows(request, ListState(filters=state.filters), (None, None), 1)
-    shown = {"rows": rows, "bottom": (None, None), "offset": limit, "top": _top(newest)}
+    shown: dict[str, Any] = {"rows": rows, "bottom": (None, None), "offset": limit, "top": _top(newest)}
     more = len(rows) == limit
     return render(
         request,
@@ -91,10 +91,10 @@ async def _sorted(request: Request, state: ListState, version: str) -> Response:
 async def more(request: Request) -> Response:
     """Render the page after a row."""
     state, address = ListState.read(request.query_params), request.query_params
-    place = {name: address.get(name) or None for name in ("before", "before_span", "offset")}
+    place: dict[str, Any] = {name: address.get(name) or None for name in ("before", "before_span", "offset")}
     window = time_range(address).params
     result = await app_state(request).cache.query("attempts", **window, **state.params, **place, limit=PAGE)
-    offset = int(address["offset"]) + PAGE if place["offset"] else None
+    offset = int(place["offset"]) + PAGE if place["offset"] else None
     return render(
         request, "parts/more.html", list=state, rows=result.dicts(), full=len(result.rows) == PAGE, offset=offset
     )

@@ -24,9 +24,20 @@ from tooltrace.server.site import Site
 COOKIE = "tooltrace_token"
 CHANGE_COOKIE = "tooltrace_change"
 
+POLICY = "Content-Security-Policy"
+
+
+def policy(style_nonce: str | None = None) -> str:
+    """Return the content security policy; ``style_nonce`` permits the style elements that have it, never a script."""
+    styles = "" if style_nonce is None else f"style-src 'self' 'nonce-{style_nonce}'; "
+    return (
+        f"default-src 'self'; {styles}img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'"
+    )
+
+
 HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
-    "form-action 'self'; frame-ancestors 'none'",
+    POLICY: policy(),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -109,7 +120,8 @@ def _with_headers(send: Send) -> Send:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
-                headers[name] = value
+                if name != POLICY or POLICY not in headers:  # a page may have a policy of its own, made by policy()
+                    headers[name] = value
         await send(message)
 
     return send_with_headers

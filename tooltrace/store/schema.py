@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tooltrace.core.fields import TYPES, fields_of
-from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Span, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, SavedQuery, Span, ToolCall
 
-SCHEMA_VERSION: Final = 6
+SCHEMA_VERSION: Final = 7
 STORAGE_VERSION: Final = "v1.5.0"
 """The oldest DuckDB file format with all features that the store needs; DuckDB 1.5 and 2.0 read it."""
 STORE: Final = "store"
@@ -113,6 +113,13 @@ SPANS: Final = Table(
     time="started_at",
 )
 
+SAVED_QUERIES: Final = Table(
+    "saved_queries",
+    "One row per saving or deletion of a query under a name. Of several with one name the latest counts.",
+    _columns(SavedQuery),
+    time="saved_at",
+)
+
 ROLLUPS: Final = Table(
     "rollups",
     "One row per day, cluster and kind of attempt: the counts of attempts that prune has deleted. The lists have one element "
@@ -191,6 +198,7 @@ RECORDS: Final = {
     "message": MESSAGES,
     "loss": LOSSES,
     "span": SPANS,
+    "query": SAVED_QUERIES,
 }
 """The table for each kind of journal line."""
 TABLES: Final = (*RECORDS.values(), ROLLUPS, JOURNALS, META)
