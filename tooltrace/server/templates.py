@@ -11,14 +11,17 @@ from urllib.parse import urlencode, urlsplit
 import orjson
 from jinja2 import Environment, pass_context
 from jinja2.runtime import Context
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from tooltrace import assets
+from tooltrace.errors import BadParameter
 from tooltrace.redact.secret_hints import MASK
 from tooltrace.report.i18n import LANGUAGES, Translations
 from tooltrace.report.json_values import json_for_script
 from tooltrace.report.templates import templates
+from tooltrace.server.list_state import ListState
 from tooltrace.server.request import LANGUAGE_COOKIE, RANGES, app_state, language_of, time_range
 from tooltrace.version import __version__
 
@@ -63,7 +66,7 @@ def _environment() -> Environment:
         raw=json_text,
         quoted=lambda text: shlex.quote(str(text)),
     )
-    environment.globals |= {"url": page_url, "mask": MASK, "asset": asset_url}
+    environment.globals |= {"url": page_url, "list_address": list_address, "mask": MASK, "asset": asset_url}
     return environment
 
 
@@ -80,6 +83,16 @@ def page_url(context: Context, path: str, **query: Any) -> str:
         address = context["address"]
         query |= {name: address[name] for name in CARRIED if address.get(name)}
     return url(path, **query)
+
+
+def list_address(address: QueryParams) -> str:
+    """Return the address of the list from which the page of a call was opened, as its parameter ``list`` says."""
+    window = {name: address[name] for name in sorted(CARRIED) if address.get(name)}
+    try:
+        state = ListState.read(QueryParams(address.get("list", "")))
+    except BadParameter:  # an address that somebody typed
+        state = ListState()
+    return url("/calls", **{**state.address, **window})
 
 
 @cache

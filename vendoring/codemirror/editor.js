@@ -4,5 +4,5 @@ export { EditorView, keymap, lineNumbers, drawSelection, highlightActiveLine, pl
 export { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 export { HighlightStyle, syntaxHighlighting, bracketMatching } from "@codemirror/language";
 export { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, startCompletion, acceptCompletion } from "@codemirror/autocomplete";
-export { sql, SQLDialect, PostgreSQL } from "@codemirror/lang-sql";
+export { sql, SQLDialect } from "@codemirror/lang-sql";
 export { tags } from "@lezer/highlight";
