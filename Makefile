@@ -53,7 +53,14 @@ EXTRAS := clickhouse demo grpc otlp report serve statistics zstd
 # Tests start hundreds of Python processes: compile each module once, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-thorough check docs site campaign bench bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse dist test-dist check-workflows test-lowest
+.PHONY: codemirror demo test test-thorough check docs site campaign bench bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse dist test-dist check-workflows test-lowest
+
+# The editor of the SQL page, from the versions of package-lock.json: the same bytes each time. Needs Node.js and npm.
+codemirror:
+	mkdir -p build/codemirror
+	cp vendoring/codemirror/* build/codemirror/
+	cd build/codemirror && npm ci --ignore-scripts --no-audit --no-fund && npm run build
+	cp build/codemirror/codemirror.min.js dashboards/vendor/
 
 demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo

@@ -26,7 +26,7 @@ from tooltrace.analysis import Query, catalogue
 from tooltrace.analysis.header import UNITS
 from tooltrace.cli import cli
 from tooltrace.core.fields import attributes_of, content_of
-from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, SavedQuery, Span, ToolCall
 from tooltrace.otel.catalog import ATTRIBUTES, SOURCES, Attribute, Signal
 from tooltrace.store.documented_tables import documented_tables
 from tooltrace.store.macros import MACROS
@@ -44,6 +44,7 @@ TABLES: dict[str, type[Record] | None] = {
     "sources": None,
     "messages": Message,
     "spans": Span,
+    "saved_queries": SavedQuery,
     "losses": Loss,
     "rollups": None,
     "pruned_attempts": None,

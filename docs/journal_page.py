@@ -9,7 +9,7 @@ from zlib import crc32
 
 from docs.markdown import table
 from tooltrace.core.fields import Field, fields_of
-from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, SavedQuery, Span, ToolCall
 from tooltrace.redact.snapshot import Json
 from tooltrace.store.journal_format import KINDS, WIRE_NAMES, LineError, decode, encode
 
@@ -29,6 +29,7 @@ TABLES: Final = {
     "message": "messages",
     "loss": "losses",
     "span": "spans",
+    "query": "saved_queries",
 }
 """The table of the store that has the records of each kind."""
 
@@ -97,6 +98,7 @@ RECORDS: Final[dict[str, Record]] = {
     "a message to the model": Message(call_id="call_7", sha256="0" * 64, length=5, error=False, at=AT, text="first"),
     "a question to a person": Gate(call_id="call_9", span_id="c0ffee0000000001", kind="confirmation", asked_at=AT),
     "a corrected reading": Correction(span_id=SPAN, status="success", labeler="ann", corrected_at=AT),
+    "a saved query": SavedQuery(name="failures by tool", sql="FROM tool_calls", saved_by="ann", saved_at=AT),
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from opentelemetry.sdk.resources import OTELResourceDetector
 
 from tooltrace.core.lru import LruMap
-from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, SavedQuery, Span, ToolCall
 from tooltrace.otel import attributes as names
 from tooltrace.otel.log_codec import exception_log, to_log
 from tooltrace.otel.span_codec import encode, encode_span
@@ -40,12 +40,17 @@ class RecordEncoder:
         return encode_span(record) if isinstance(record, Span) else None
 
     def log(self, record: Record) -> LogData | None:
-        """Return the log event of ``record``: the exception of a call that raised, or a record that is not a span."""
+        """Return the log event of ``record``: the exception of a call that raised, or a record that is not a span.
+
+        A saved query is not telemetry, and has none.
+        """
         if isinstance(record, ToolCall):
             self.remember(record)
             data = exception_log(record)
             return data and replace(data, resource=self._resource(data.resource, record.recorder_version))
-        if isinstance(record, Span) or (isinstance(record, Loss) and record.reason.startswith(DELIVERY_REASON_PREFIX)):
+        if isinstance(record, Span | SavedQuery):
+            return None
+        if isinstance(record, Loss) and record.reason.startswith(DELIVERY_REASON_PREFIX):
             return None
         if isinstance(record, Loss):
             data = to_log(record)

@@ -3,24 +3,32 @@
 -- One row per attempt that matches all filters, the most recently ended first. To read the next page, pass ended_at and
 -- span_id of the last row as `before` and `before_span`. `since` and `until` apply to the end time, as in recent.
 -- `until_span` refines `since`: of the attempts that ended exactly at `since`, only those with a span id up to `until_span`
--- are returned.
+-- are returned. In any other order, which `sort` sets, the next page begins after `offset` rows; unknown values come last.
 --
 -- parameters:
---   since           timestamp = NULL  attempts that ended at this time or later
---   until           timestamp = NULL  attempts that ended before this time
---   until_span      text = NULL       of the attempts that ended exactly at since: span ids up to this one
---   before          timestamp = NULL  next page: ended_at of the last row
---   before_span     text = NULL       next page: span_id of the last row
---   tool            text = NULL       this tool only
---   status          text = NULL       this status only: success, partial or error
---   code            text = NULL       this code only
---   ending          text = NULL       this ending only: returned, raised, cancelled, …
---   agent           text = NULL       this agent only
---   conversation    text = NULL       this conversation only
---   min_confidence  number = NULL     confidence of this value or more
---   max_confidence  number = NULL     confidence below this value
---   text            text = NULL       text in the ids, error message, arguments, answer or result; case-insensitive
---   limit           integer = 50      maximum number of rows
+--   since            timestamp = NULL  attempts that ended at this time or later
+--   until            timestamp = NULL  attempts that ended before this time
+--   until_span       text = NULL       of the attempts that ended exactly at since: span ids up to this one
+--   before           timestamp = NULL  next page: ended_at of the last row
+--   before_span      text = NULL       next page: span_id of the last row
+--   tool             text = NULL       this tool only
+--   version          text = NULL       this version of the tool only
+--   status           text = NULL       this status only: success, partial or error
+--   code             text = NULL       this code only
+--   ending           text = NULL       this ending only: returned, raised, cancelled, …
+--   rule             text = NULL       results that this rule read only
+--   agent            text = NULL       this agent only
+--   conversation     text = NULL       this conversation only
+--   label            text = NULL       right or wrong: attempts with this judgement only; any: those with a label; none: those without
+--   model_saw_error  text = NULL       yes or no: attempts whose message to the model did or did not report an error
+--   min_duration_ms  number = NULL     time in the tool of this many milliseconds or more
+--   max_duration_ms  number = NULL     time in the tool below this many milliseconds
+--   min_confidence   number = NULL     confidence of this value or more
+--   max_confidence   number = NULL     confidence below this value
+--   text             text = NULL       text in the ids, error message, arguments, answer or result; case-insensitive
+--   sort             text = NULL       column to sort by, ascending: ended_at, duration_ms, attempt, confidence, tool, tool_version, status, code, agent or call_id; with a minus before it, descending
+--   offset           integer = 0       rows to skip, for pages in another order
+--   limit            integer = 50      maximum number of rows
 -- columns:
 --   ended_at      time   start time plus the time in the tool and in the consumer of a stream
 --   started_at    time   start time
@@ -39,18 +47,39 @@
 --   span_id       text   id of the attempt
 -- important: ended_at, tool, status, call_id, duration_ms, code, said
 -- next: show {call_id}
-WITH ended AS (
+WITH judgements AS (
+    SELECT span_id, correct FROM judged WHERE $label IS NOT NULL
+),
+received AS (
+    SELECT span_id, arg_max("error", "at") AS is_error
+    FROM messages
+    WHERE $model_saw_error IS NOT NULL
+    GROUP BY span_id
+),
+ended AS (
     SELECT *,
         -- at most 1e12 ms (31 years): an imported duration may be any number
         started_at + to_microseconds(CAST(1000 * least(greatest(
             coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT)) AS ended_at
     FROM attempts
     WHERE ($tool IS NULL OR tool = $tool)
+      AND ($version IS NULL OR tool_version = $version)
       AND ($status IS NULL OR status = $status)
       AND ($code IS NULL OR code = $code)
       AND ($ending IS NULL OR ending = $ending)
+      AND ($rule IS NULL OR "rule" = $rule)
       AND ($agent IS NULL OR agent = $agent)
       AND ($conversation IS NULL OR conversation_id = $conversation)
+      AND ($label IS NULL
+        OR $label = 'right' AND span_id IN (SELECT span_id FROM judgements WHERE correct)
+        OR $label = 'wrong' AND span_id IN (SELECT span_id FROM judgements WHERE NOT correct)
+        OR $label = 'any' AND span_id IN (SELECT span_id FROM judgements)
+        OR $label = 'none' AND span_id NOT IN (SELECT span_id FROM judgements))
+      AND ($model_saw_error IS NULL
+        OR $model_saw_error = 'yes' AND span_id IN (SELECT span_id FROM received WHERE is_error)
+        OR $model_saw_error = 'no' AND span_id IN (SELECT span_id FROM received WHERE NOT is_error))
+      AND ($min_duration_ms IS NULL OR duration_ms >= $min_duration_ms)
+      AND ($max_duration_ms IS NULL OR duration_ms < $max_duration_ms)
       AND ($min_confidence IS NULL OR confidence >= $min_confidence)
       AND ($max_confidence IS NULL OR confidence < $max_confidence)
       AND ($text IS NULL OR contains(lower(concat_ws(' ', call_id, span_id, error_message, arguments, "text", result)),
@@ -76,5 +105,35 @@ FROM ended
 WHERE ($since IS NULL OR ended_at > $since OR ended_at = $since AND ($until_span IS NULL OR span_id <= $until_span))
   AND ($until IS NULL OR ended_at < $until)
   AND ($before IS NULL OR ended_at < $before OR ended_at = $before AND span_id > coalesce($before_span, ''))
-ORDER BY ended_at DESC, span_id
+ORDER BY
+    CASE
+        WHEN $sort = 'duration_ms' THEN duration_ms
+        WHEN $sort = 'attempt' THEN attempt
+        WHEN $sort = 'confidence' THEN confidence
+    END ASC NULLS LAST,
+    CASE
+        WHEN $sort = '-duration_ms' THEN duration_ms
+        WHEN $sort = '-attempt' THEN attempt
+        WHEN $sort = '-confidence' THEN confidence
+    END DESC NULLS LAST,
+    CASE
+        WHEN $sort = 'tool' THEN tool
+        WHEN $sort = 'tool_version' THEN tool_version
+        WHEN $sort = 'status' THEN coalesce(status, ending)
+        WHEN $sort = 'code' THEN code
+        WHEN $sort = 'agent' THEN agent
+        WHEN $sort = 'call_id' THEN call_id
+    END ASC NULLS LAST,
+    CASE
+        WHEN $sort = '-tool' THEN tool
+        WHEN $sort = '-tool_version' THEN tool_version
+        WHEN $sort = '-status' THEN coalesce(status, ending)
+        WHEN $sort = '-code' THEN code
+        WHEN $sort = '-agent' THEN agent
+        WHEN $sort = '-call_id' THEN call_id
+    END DESC NULLS LAST,
+    CASE WHEN $sort = 'ended_at' THEN ended_at END ASC NULLS LAST,
+    ended_at DESC,
+    span_id
 LIMIT $limit
+OFFSET $offset

@@ -8,11 +8,34 @@ const NUMERIC = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*)$/;
 const TIMES = /^(DATE|TIMESTAMP)/;
 const SHOWN = 1000;
 const DRAFT = "tooltrace-sql";
-let request = null, result = null, chart = null;
+const MAX_ADDRESS = 6000;
+const LINKS = { call_id: "/call?id=", example_call_id: "/call?id=", span_id: "/call?id=", last_span_id: "/call?id=", tool: "/tool?name=" };
+let request = null, result = null, chart = null, rich = null;
 
 const translate = (key, values = {}) => (words[`js.sql.${key}`] ?? key).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 
 const saveDraft = () => sessionStorage.setItem(DRAFT, editor.value);
+
+function setText(text) {
+  editor.value = text;
+  saveDraft();
+  rich?.read();
+}
+
+// The statement that ran is in the address: a link, a reload and the way back show it. A very long one stays in this tab.
+function remember() {
+  const address = new URL(location.href), text = editor.value;
+  if (address.searchParams.get("q") === text || (address.searchParams.has("saved") && text === loaded)) return;
+  for (const name of ["q", "query", "saved"]) address.searchParams.delete(name);
+  if (encodeURIComponent(text).length <= MAX_ADDRESS) address.searchParams.set("q", text);
+  if (address.href !== location.href) history.pushState({ sql: text }, "", address);
+}
+addEventListener("popstate", (event) => {
+  const text = event.state?.sql ?? new URLSearchParams(location.search).get("q") ?? loaded;
+  if (text === editor.value) return;
+  setText(text);
+  run();
+});
 
 function begin() {
   request = new AbortController();
@@ -46,6 +69,7 @@ async function save(kind) {
 async function run() {
   if (request || !editor.value.trim()) return;
   begin();
+  remember();
   try {
     const response = await send(form.dataset.run, {});
     const body = await response.json().catch(() => ({ error: `${response.status} ${response.statusText}` }));
@@ -70,7 +94,7 @@ function show(body) {
   const rows = body.rows.slice(0, SHOWN);
   const numeric = body.columns.map(([, type]) => NUMERIC.test(type));
   box.querySelector("thead").replaceChildren(line("th", body.columns.map(([name]) => name), numeric, body.columns.map(([, type]) => type)));
-  box.querySelector("tbody").replaceChildren(...rows.map((row) => line("td", row.map(asText), numeric, row.map((value, at) => numeric[at] && !Number.isInteger(value) ? value : null))));
+  box.querySelector("tbody").replaceChildren(...rows.map((row) => line("td", row.map(asText), numeric, row.map((value, at) => numeric[at] && !Number.isInteger(value) ? value : null), row.map((value, at) => link(body.columns[at][0], value)))));
   box.hidden = false;
   status.textContent = [
     translate("rows", { n: number(body.rows.length, "count"), ms: number(Math.round(body.ms), "count") }),
@@ -80,11 +104,17 @@ function show(body) {
   draw();
 }
 
-function line(tag, texts, numeric, titles) {
+// Ids of calls and names of tools are links, by the names of their columns.
+function link(column, value) {
+  return typeof value === "string" && value && Object.hasOwn(LINKS, column) ? LINKS[column] + encodeURIComponent(value) : null;
+}
+
+function line(tag, texts, numeric, titles, links) {
   const tr = document.createElement("tr");
   texts.forEach((text, index) => {
     const cell = document.createElement(tag);
-    cell.textContent = text;
+    if (links?.[index]) cell.append(Object.assign(document.createElement("a"), { href: links[index], textContent: text }));
+    else cell.textContent = text;
     if (tag === "th") cell.scope = "col";
     if (numeric[index]) cell.className = "num";
     if (titles?.[index]) cell.title = titles[index];
@@ -151,10 +181,17 @@ document.querySelector(".catalogue").addEventListener("click", async (event) => 
   if (!button) return;
   const response = await fetch(button.dataset.text);
   if (!response.ok) { fail(`${response.status} ${response.statusText}`); return; }
-  editor.value = await response.text();
-  saveDraft();
+  setText(await response.text());
   editor.scrollTop = 0;
-  editor.focus();
+  (rich ?? editor).focus();
   run();
 });
+document.querySelector(".catalogue").addEventListener("click", (event) => {
+  const button = event.target.closest("[data-insert]");
+  if (!button) return;
+  if (rich) rich.insert(button.dataset.insert);
+  else { editor.setRangeText(button.dataset.insert, editor.selectionStart, editor.selectionEnd, "end"); saveDraft(); editor.focus(); }
+});
+const loaded = editor.value;
+import("./editor.js").then(({ mount }) => { rich = mount(editor, byId("editor"), run); }, () => {});
 if (editor.value.trim()) run(); else editor.value = sessionStorage.getItem(DRAFT) || "SELECT tool, count(*) AS attempts, count(*) FILTER (WHERE status = 'error') AS failures\nFROM tool_calls\nGROUP BY tool\nORDER BY failures DESC\n";

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.queries.answers import run
+from tooltrace.core.records import Message, Outcome
 
 from .conftest import START
 
@@ -91,3 +92,68 @@ def test_an_absurd_duration_is_not_an_error(engine, make):
     con = engine(*(make(duration_ms=ms) for ms in (1e300, float("inf"), float("nan"), -1e300)))
     assert len(answer(con)) == 4
     assert answer(con)[-1]["ended_at"] >= datetime(2026, 3, 1, 12)
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({"version": "2"}, {"a"}),
+        ({"rule": "http"}, {"b"}),
+        ({"min_duration_ms": 10}, {"a", "b"}),
+        ({"max_duration_ms": 10}, {"c"}),
+        ({"min_duration_ms": 10, "max_duration_ms": 20}, {"a"}),
+        ({"label": "right"}, {"a"}),
+        ({"label": "wrong"}, {"b"}),
+        ({"label": "any"}, {"a", "b"}),
+        ({"label": "none"}, {"c", "d"}),
+        ({"label": "perhaps"}, set()),
+        ({"model_saw_error": "yes"}, {"b"}),
+        ({"model_saw_error": "no"}, {"a"}),
+    ],
+)
+def test_filters_by_label_message_and_duration(engine, make, params, expected):
+    right, wrong = make(call_id="a", tool_version="2"), make(call_id="b", rule="http", duration_ms=20.0)
+    message = {"sha256": "0" * 64, "length": 1, "at": START}
+    con = engine(
+        right,
+        wrong,
+        make(call_id="c", duration_ms=9.5),
+        make(call_id="d", duration_ms=None),
+        Outcome(span_id=right.span_id, correct=True, labeled_at=START),
+        Outcome(call_id=wrong.call_id, correct=False, labeled_at=START + timedelta(hours=1)),
+        Message(call_id="a", span_id=right.span_id, error=False, **message),
+        Message(call_id="b", span_id=wrong.span_id, error=True, **message),
+    )
+    assert {row["call_id"] for row in answer(con, **params)} == expected
+
+
+SORTED = (
+    "ended_at",
+    "duration_ms",
+    "attempt",
+    "confidence",
+    "tool",
+    "tool_version",
+    "status",
+    "code",
+    "agent",
+    "call_id",
+)
+
+
+@pytest.mark.parametrize("column", SORTED)
+def test_every_order_is_that_of_its_column_and_its_pages_are_all_rows(engine, make, column):
+    con = engine(
+        make(tool="b", tool_version="1", confidence=0.5, agent="x", duration_ms=3.0),
+        make(tool="a", code="GONE", status="error", duration_ms=None, attempt=2),
+        make(tool="c", tool_version="2", confidence=0.1, agent="y", duration_ms=1.0, status=None, ending="cancelled"),
+        make(tool="b", tool_version="1", confidence=0.5, started_at=START + timedelta(seconds=1)),
+    )
+    for sort, reverse in ((column, False), (f"-{column}", True)):
+        rows = answer(con, sort=sort)
+        values = [row["status"] or row["ending"] if column == "status" else row[column] for row in rows]
+        known = [value for value in values if value is not None]
+        assert known == sorted(known, reverse=reverse), sort
+        assert values[len(known) :] == [None] * (4 - len(known)), "unknown values come last"
+        paged = [answer(con, sort=sort, limit=3, offset=offset) for offset in (0, 3)]
+        assert [row for page in paged for row in page] == rows

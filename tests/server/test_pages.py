@@ -272,7 +272,7 @@ def test_every_link_and_panel_preserves_the_end_of_the_time_range(shown):
     assert {link for link in of_windows if "until=" not in link} == set()
 
 
-@pytest.mark.parametrize("path", ["/state", "/calls/newest"])
+@pytest.mark.parametrize("path", ["/state", "/calls/news"])
 def test_polling_returns_204_until_something_is_recorded(shown, path):
     client = shown(call())
     store = client_store(client)  # the first query folds the journal, which changes the store

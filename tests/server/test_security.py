@@ -8,10 +8,11 @@ import httpx
 import pytest
 from starlette.routing import Route
 
+from tests.stores import create_empty_store
 from tooltrace.server.app import application
 from tooltrace.server.site import Site, hostname, is_loopback
 
-from .conftest import call, running
+from .conftest import call, running, write
 
 POLICY = "default-src 'self'"
 
@@ -114,12 +115,37 @@ def test_beyond_loopback_a_visitor_shows_a_token(tmp_path):
         entered = client.get(f"/?token={site.token}&since=24h")
         assert entered.status_code == 303
         assert entered.headers["location"] == "/?since=24h"
-        cookie = entered.headers["set-cookie"].lower()
-        assert "httponly" in cookie
-        assert "samesite=strict" in cookie
+        reading, changing = entered.headers.get_list("set-cookie")
+        assert reading.startswith("tooltrace_token=")
+        assert changing.startswith("tooltrace_change=")
+        assert all("httponly" in cookie.lower() for cookie in (reading, changing))
+        assert "samesite=lax" in reading.lower(), "a link from another site has to work"
+        assert "samesite=strict" in changing.lower(), "no other site may cause a change"
         assert client.get("/").status_code == 200
         assert client.get("/", headers={"host": "evil.example"}).status_code == 421
         assert client.get("/", headers={"host": "192.168.1.4:8318"}).status_code == 200
+
+
+def test_the_cookie_that_other_sites_can_cause_to_be_sent_changes_nothing(tmp_path):
+    store = tmp_path / "t.duckdb"
+    one = call()
+    write(create_empty_store(store), one)
+    with running(Site.of(store, host="0.0.0.0", token="mine")) as address:
+        form = {"span_id": one.span_id, "verdict": "wrong"}
+        for cookies, status in (
+            ({"tooltrace_token": "mine"}, 401),
+            ({"tooltrace_change": "wrong"}, 401),
+            ({"tooltrace_change": "mine"}, 303),
+        ):
+            assert httpx.post(f"{address}/label", data=form, cookies=cookies).status_code == status
+        assert httpx.get(address, cookies={"tooltrace_change": "mine"}).status_code == 401
+        cross = httpx.post(
+            f"{address}/label",
+            data=form,
+            cookies={"tooltrace_change": "mine"},
+            headers={"origin": "https://evil.example"},
+        )
+        assert cross.status_code == 403
 
 
 def test_two_servers_have_two_tokens(tmp_path):

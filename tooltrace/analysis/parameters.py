@@ -40,21 +40,29 @@ class QueryOptions(TypedDict, total=False):
     failing: int | str | None
     good_share: float | str | None
     id: str | None
+    label: Literal["right", "wrong", "any", "none"] | None
     limit: int | str | None
     max_confidence: float | str | None
+    max_duration_ms: float | str | None
     max_gap: float | str | None
     min_confidence: float | str | None
+    min_duration_ms: float | str | None
     min_failures: int | str | None
     min_n: int | str | None
+    model_saw_error: Literal["yes", "no"] | None
     objective: float | str | None
     odds: int | str | None
+    offset: int | str | None
     parts: int | str | None
     recovering: int | str | None
     recovery_s: int | str | None
     reference: int | str | None
     retry_share: float | str | None
+    rule: str | None
     rules: Literal["certain", "all"] | None
+    seconds: int | str | None
     since: Time | None
+    sort: str | None
     span_id: str | None
     span_s: int | str | None
     status: str | None

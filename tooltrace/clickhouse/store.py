@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
 from tooltrace.clickhouse.exporter import create
-from tooltrace.core.records import Correction, Record
+from tooltrace.core.records import Correction, Record, SavedQuery
 from tooltrace.errors import StoreError, UnsupportedByStore
 from tooltrace.exporters import registry
 from tooltrace.exporters.protocol import ExportError, Target
@@ -110,10 +110,15 @@ class ClickHouseStore(StoreBackend):
     def write(self, records: Sequence[Record]) -> str:
         """Send ``records`` to the collector if the environment names one, else insert them. See StoreBackend.
 
-        Raises UnsupportedByStore for a correction, which the views over the exporter's tables cannot apply.
+        Raises UnsupportedByStore for a correction, which the views over the exporter's tables cannot apply, and for a
+        saved query, for which there is no table.
         """
         if any(isinstance(record, Correction) for record in records):
             raise UnsupportedByStore(
                 f"the store {self} cannot correct readings: correct them in the local store, and export it again; nothing was recorded"
+            )
+        if any(isinstance(record, SavedQuery) for record in records):
+            raise UnsupportedByStore(
+                f"the store {self} cannot save queries: keep the SQL in a file, or use a local store; nothing was saved"
             )
         return send(self.address, records)

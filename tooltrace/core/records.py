@@ -15,7 +15,19 @@ from msgspec import Struct
 from tooltrace.core.fields import About
 from tooltrace.redact.snapshot import Json
 
-__all__ = ["RECORD_TYPES", "Correction", "Gate", "Json", "Loss", "Message", "Outcome", "Record", "Span", "ToolCall"]
+__all__ = [
+    "RECORD_TYPES",
+    "Correction",
+    "Gate",
+    "Json",
+    "Loss",
+    "Message",
+    "Outcome",
+    "Record",
+    "SavedQuery",
+    "Span",
+    "ToolCall",
+]
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
@@ -312,6 +324,15 @@ class Correction(Struct, frozen=True, kw_only=True):
     corrected_at: Annotated[datetime, About("Time of the correction, UTC.")]
 
 
+class SavedQuery(Struct, frozen=True, kw_only=True):
+    """A query that a person saved under a name. Of several with one name the latest counts."""
+
+    name: Annotated[str, About("Name of the query.")]
+    sql: Annotated[str | None, About("The SQL; unknown where the query was deleted.")] = None
+    saved_by: Annotated[str, About("Who saved the query.")] = "human"
+    saved_at: Annotated[datetime, About("Time when the query was saved, UTC.")]
+
+
 class Loss(Struct, frozen=True, kw_only=True):
     """A count of records that were made and could not be stored, for one reason."""
 
@@ -418,7 +439,7 @@ class Span(Struct, frozen=True, kw_only=True):
     pid: Annotated[int | None, About("Process id of the process that made the span.")] = None
 
 
-Record = ToolCall | Outcome | Correction | Loss | Gate | Message | Span
+Record = ToolCall | Outcome | Correction | Loss | Gate | Message | Span | SavedQuery
 """Any record."""
-RECORD_TYPES: tuple[type[Record], ...] = (ToolCall, Outcome, Correction, Gate, Message, Loss, Span)
+RECORD_TYPES: tuple[type[Record], ...] = (ToolCall, Outcome, Correction, Gate, Message, Loss, Span, SavedQuery)
 """The classes of all records."""

@@ -14,7 +14,19 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ExceptionHandler, Scope
 
 from tooltrace import assets
-from tooltrace.server import attempts, corrections, folding, labels, pages, panels, sql_page, tool_page
+from tooltrace.server import (
+    attempts,
+    corrections,
+    folding,
+    labels,
+    list_export,
+    pages,
+    palette,
+    panels,
+    sql_library,
+    sql_page,
+    tool_page,
+)
 from tooltrace.server.disconnect import CancelOnDisconnect
 from tooltrace.server.error_pages import HANDLED, handle_crash, handle_known_error
 from tooltrace.server.health import HealthCheck
@@ -57,10 +69,13 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
         *pages.ROUTES,
         *tool_page.ROUTES,
         *attempts.ROUTES,
+        *list_export.ROUTES,
         *labels.ROUTES,
         *corrections.ROUTES,
         *panels.ROUTES,
+        *palette.ROUTES,
         *sql_page.ROUTES,
+        *sql_library.ROUTES,
         *folding.ROUTES,
     ]
     handlers: dict[int | type[Exception], ExceptionHandler] = {

@@ -1,74 +1,148 @@
-"""The list of attempts: filtered, paged, with new attempts added on top."""
+"""The list of attempts: filtered, sorted, paged, counted; new attempts are announced, and added when the reader asks."""
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from tooltrace.errors import StoreMissing
 from tooltrace.report.templates import iso
+from tooltrace.server.histogram import PARTS, histogram, interval_of
+from tooltrace.server.list_export import MAX_ROWS
+from tooltrace.server.list_state import CHOICES, SORTABLE, ListState
 from tooltrace.server.request import app_state, time_range
 from tooltrace.server.templates import render
 
-FILTERS = ("tool", "status", "code", "ending", "agent", "conversation", "min_confidence", "max_confidence", "text")
-STATUSES = ("success", "partial", "error")
-ENDINGS = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired")
-PAGE = 50
-MAX_NEW_ROWS = 500
+PAGE: Final = 50
+MAX_NEW_ROWS: Final = 500
 """Maximum rows added on top of an open list; with more, the list starts again at the first page."""
+MAX_RESTORED_ROWS: Final = 2_000
+"""Maximum rows of a list to which the reader goes back."""
+MAX_ANNOUNCED: Final = 999
+"""Largest number of new attempts that is counted."""
 
 
 async def calls(request: Request) -> Response:
     """Render the page of the list with its current filters."""
-    chosen = {name: request.query_params.get(name, "") for name in FILTERS}
-    app_state(request).cache.prefetch("attempts", **_newest(request, PAGE))
-    return render(request, "pages/calls.html", chosen=chosen, statuses=STATUSES, endings=ENDINGS)
+    state = ListState.read(request.query_params)
+    cache = app_state(request).cache
+    cache.prefetch("attempts", **_newest(request, state, PAGE))
+    cache.prefetch("attempt_counts", **_counted(request, state))
+    return render(request, "pages/calls.html", list=state, choices=CHOICES, sortable=SORTABLE)
 
 
 async def first(request: Request) -> Response:
-    """Render the newest rows: the first page, or with ``down_to`` all rows down to that one."""
-    cache, address = app_state(request).cache, request.query_params
+    """Render the first rows: a page, or with ``down_to`` all rows down to that one.
+
+    ``up_to``: the list to which the reader goes back, without the attempts that ended later; in an order other than by
+    time, ``rows`` is their number.
+    """
+    state, cache, address = ListState.read(request.query_params), app_state(request).cache, request.query_params
     version = cache.version()
-    if address.get("version") == version:
-        return Response(status_code=204)
+    if not state.is_live:
+        return await _sorted(request, state, version)
     bottom = (address.get("down_to") or None, address.get("down_to_span") or None)
-    rows = await _rows(request, bottom, PAGE if bottom[0] is None else MAX_NEW_ROWS)
-    if bottom[0] is not None and len(rows) == MAX_NEW_ROWS:
+    restored = bool(bottom[0] and address.get("up_to"))
+    limit = MAX_RESTORED_ROWS if restored else PAGE if bottom[0] is None else MAX_NEW_ROWS
+    rows = await _rows(request, state, bottom, limit)
+    if bottom[0] is not None and len(rows) == limit and not restored:
         bottom = (None, None)
-        rows = await _rows(request, bottom, PAGE)
-    if bottom[0] is None and len(rows) == PAGE:
+        rows = await _rows(request, state, bottom, PAGE)
+    whole = bottom[0] is None and len(rows) < PAGE
+    if rows and not whole and (restored or bottom[0] is None):
         bottom = (iso(rows[-1]["ended_at"]), rows[-1]["span_id"])
-    shown: dict[str, Any] = {
-        "rows": rows,
-        "filters": _filters(request),
-        "missing": not rows and not cache.has_data(),
-    }
-    return render(request, "parts/newest.html", **shown, bottom=bottom, version_shown=version)
+    shown: dict[str, Any] = {"rows": rows, "bottom": bottom, "offset": None, "top": _top(rows)}
+    more = bottom[0] is not None and (restored or not address.get("down_to"))
+    return render(
+        request,
+        "parts/newest.html",
+        list=state,
+        more=more,
+        version_shown=version,
+        missing=_missing(request, rows),
+        **shown,
+    )
+
+
+async def _sorted(request: Request, state: ListState, version: str) -> Response:
+    """Render the first rows in an order other than by time; new attempts are only announced."""
+    asked = request.query_params.get("rows", "")
+    limit = min(max(int(asked), PAGE), MAX_RESTORED_ROWS) if asked.isdecimal() else PAGE
+    rows = await _rows(request, state, (None, None), limit)
+    newest = await _rows(request, ListState(filters=state.filters), (None, None), 1)
+    shown: dict[str, Any] = {"rows": rows, "bottom": (None, None), "offset": limit, "top": _top(newest)}
+    more = len(rows) == limit
+    return render(
+        request,
+        "parts/newest.html",
+        list=state,
+        more=more,
+        version_shown=version,
+        missing=_missing(request, rows),
+        **shown,
+    )
 
 
 async def more(request: Request) -> Response:
     """Render the page after a row."""
-    result = await app_state(request).cache.query(
-        "attempts",
-        **{**time_range(request.query_params).params, **_filters(request)},
-        before=request.query_params.get("before") or None,
-        before_span=request.query_params.get("before_span") or None,
-        limit=PAGE,
-    )
+    state, address = ListState.read(request.query_params), request.query_params
+    place: dict[str, Any] = {name: address.get(name) or None for name in ("before", "before_span", "offset")}
+    window = time_range(address).params
+    result = await app_state(request).cache.query("attempts", **window, **state.params, **place, limit=PAGE)
+    offset = int(place["offset"]) + PAGE if place["offset"] else None
     return render(
-        request, "parts/more.html", rows=result.dicts(), filters=_filters(request), full=len(result.rows) == PAGE
+        request, "parts/more.html", list=state, rows=result.dicts(), full=len(result.rows) == PAGE, offset=offset
     )
 
 
-async def _rows(request: Request, bottom: tuple[str | None, str | None], limit: int) -> list[dict[str, Any]]:
-    """Return the newest rows down to the last row of the first page.
+async def news(request: Request) -> Response:
+    """Render the number of attempts that ended after the first row of the list; 204 where the store is unchanged."""
+    state, cache, address = ListState.read(request.query_params), app_state(request).cache, request.query_params
+    version = cache.version()
+    if address.get("version") == version:
+        return Response(status_code=204)
+    top = (address.get("top") or None, address.get("top_span") or None)
+    rows = await _rows(request, ListState(filters=state.filters), top, MAX_ANNOUNCED + 2)
+    new = len([row for row in rows if row["span_id"] != top[1]])
+    return render(
+        request, "parts/arrivals.html", list=state, top=top, new=new, most=MAX_ANNOUNCED, version_shown=version
+    )
+
+
+async def counts(request: Request) -> Response:
+    """Render the number of attempts and their histogram over the window."""
+    state = ListState.read(request.query_params)
+    params = _counted(request, state)
+    rows = (await app_state(request).cache.query("attempt_counts", **params)).dicts()
+    without = {name: value for name, value in params.items() if name != "status"}
+    other = (await app_state(request).cache.query("attempt_counts", **without)).dicts() if "status" in params else rows
+    shown = histogram(rows, time_range(request.query_params), legend=other)
+    return render(request, "parts/counts.html", list=state, histogram=shown, most=MAX_ROWS)
+
+
+async def preview(request: Request) -> Response:
+    """Render one attempt for the drawer beside the list."""
+    span_id = request.query_params.get("id", "")
+    found = (await app_state(request).cache.query("call", id=span_id)).dicts() if span_id else []
+    row = next((row for row in found if row["span_id"] == span_id), found[-1] if found else None)
+    if row is None:
+        raise HTTPException(404, f"no attempt has the span id {span_id[:40]!r}")
+    return render(request, "parts/preview.html", row=row, list=ListState.read(request.query_params))
+
+
+async def _rows(
+    request: Request, state: ListState, bottom: tuple[str | None, str | None], limit: int
+) -> list[dict[str, Any]]:
+    """Return the first rows down to the row ``bottom``, its time and its span id.
 
     The list is empty while the store does not exist; a recording may still create it.
     """
-    params = _newest(request, limit)
+    params = _newest(request, state, limit)
     if bottom[0] is not None:
         params |= {"since": bottom[0], "until_span": bottom[1]}
     try:
@@ -77,12 +151,39 @@ async def _rows(request: Request, bottom: tuple[str | None, str | None], limit: 
         return []
 
 
-def _newest(request: Request, limit: int) -> dict[str, Any]:
-    return {**time_range(request.query_params).params, **_filters(request), "limit": limit}
+def _newest(request: Request, state: ListState, limit: int) -> dict[str, Any]:
+    params = {**time_range(request.query_params).params, **state.params, "limit": limit}
+    if up_to := request.query_params.get("up_to"):
+        params["until"] = _just_after(up_to)
+    return params
 
 
-def _filters(request: Request) -> dict[str, str]:
-    return {name: value for name in FILTERS if (value := request.query_params.get(name, "").strip())}
+def _counted(request: Request, state: ListState) -> dict[str, Any]:
+    window = time_range(request.query_params)
+    return {**window.params, **state.filters, "parts": PARTS, "seconds": interval_of(window)}
 
 
-ROUTES = [Route("/calls", calls), Route("/calls/newest", first), Route("/calls/more", more)]
+def _just_after(time: str) -> str:
+    """Return the microsecond after ``time``; a text that is no time is returned unchanged, and the query rejects it."""
+    try:
+        return (datetime.fromisoformat(time) + timedelta(microseconds=1)).isoformat()
+    except (ValueError, OverflowError):
+        return time
+
+
+def _top(rows: list[dict[str, Any]]) -> tuple[str | None, str | None]:
+    return (iso(rows[0]["ended_at"]), rows[0]["span_id"]) if rows else (None, None)
+
+
+def _missing(request: Request, rows: list[dict[str, Any]]) -> bool:
+    return not rows and not app_state(request).cache.has_data()
+
+
+ROUTES = [
+    Route("/calls", calls),
+    Route("/calls/newest", first),
+    Route("/calls/more", more),
+    Route("/calls/news", news),
+    Route("/calls/counts", counts),
+    Route("/calls/preview", preview),
+]

@@ -89,6 +89,20 @@ class QueryCache:
             return cached.result
         return await self._wait(key, self._execution(key, state, params))
 
+    async def query_once(self, name: str, **params: Any) -> QueryResult:
+        """Return a result that is neither read from the cache nor kept in it: one page of many, for a file.
+
+        Raises QueryError and StoreError.
+        """
+        params = {parameter: value for parameter, value in params.items() if value is not None}
+        cancellation = Cancellation()
+        run = partial(self._run, find(name).statement(may_start_later=True, **params), cancellation)
+        try:
+            return await to_thread.run_sync(run, limiter=self._limiter, abandon_on_cancel=True)
+        except asyncio.CancelledError:
+            cancellation.cancel()
+            raise
+
     def prefetch(self, name: str, by: tuple[str, ...] | None = None, **params: Any) -> None:
         """Start a query before the page requests its result. Errors are raised when the page does."""
         task = asyncio.create_task(self.query(name, by, **params))

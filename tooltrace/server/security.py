@@ -3,6 +3,10 @@
 A foreign page must not read the store through the visitor's browser: the ``Host`` must be one of the site's names (DNS
 rebinding), a request that changes something must come from a page of this site, and where others can reach the server,
 a visitor must present the token.
+
+The token is in two cookies. ``COOKIE`` is sent when a person follows a link from another site (``SameSite=Lax``), so that
+shared links work; it permits reading alone. ``CHANGE_COOKIE`` is never sent with a request that another site causes
+(``SameSite=Strict``); a request that changes something needs it, besides an ``Origin`` of this site.
 """
 
 from __future__ import annotations
@@ -18,10 +22,22 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tooltrace.server.site import Site
 
 COOKIE = "tooltrace_token"
+CHANGE_COOKIE = "tooltrace_change"
+
+POLICY = "Content-Security-Policy"
+
+
+def policy(style_nonce: str | None = None) -> str:
+    """Return the content security policy; ``style_nonce`` permits the style elements that have it, never a script."""
+    styles = "" if style_nonce is None else f"style-src 'self' 'nonce-{style_nonce}'; "
+    return (
+        f"default-src 'self'; {styles}img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'"
+    )
+
 
 HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
-    "form-action 'self'; frame-ancestors 'none'",
+    POLICY: policy(),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -56,7 +72,7 @@ def _refusal(site: Site, request: HTTPConnection, method: str) -> Response | Non
         )
     if method not in _SAFE and not _is_same_site(request.headers, host):
         return PlainTextResponse("403: a page of another site sent this request; nothing was changed\n", 403)
-    if site.token is not None and not _has_token(site.token, request):
+    if site.token is not None and not _has_token(site.token, request, method):
         return _log_in(site.token, request, method)
     return None
 
@@ -72,23 +88,26 @@ def _is_same_site(headers: Headers, host: str) -> bool:
     return origin is None or urlsplit(origin).netloc.lower() == host.lower()
 
 
-def _has_token(token: str, request: HTTPConnection) -> bool:
+def _has_token(token: str, request: HTTPConnection, method: str) -> bool:
+    """Whether the request has the token: as a bearer token, or in the cookie for its method."""
     scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
-    presented = credentials.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
+    cookie = COOKIE if method in _SAFE else CHANGE_COOKIE
+    presented = credentials.strip() if scheme.lower() == "bearer" else request.cookies.get(cookie, "")
     return hmac.compare_digest(presented.encode(), token.encode())
 
 
 def _log_in(token: str, request: HTTPConnection, method: str) -> Response:
     """Accept the link with the token that the terminal printed.
 
-    The response stores the token in a cookie, and removes it from the address.
+    The response stores the token in the cookies, and removes it from the address.
     """
     presented = request.query_params.get("token", "")
     if method == "GET" and hmac.compare_digest(presented.encode(), token.encode()):
         url = URL(scope=request.scope).remove_query_params("token")
         path = "/" + url.path.lstrip("/\\")  # two leading slashes would address another server
         response = RedirectResponse(f"{path}?{url.query}" if url.query else path, 303)
-        response.set_cookie(COOKIE, token, httponly=True, samesite="strict", path="/")
+        response.set_cookie(COOKIE, token, httponly=True, samesite="lax", path="/")
+        response.set_cookie(CHANGE_COOKIE, token, httponly=True, samesite="strict", path="/")
         return response
     text = (
         "401: a token is required: open the link that tooltrace serve printed, or send 'Authorization: Bearer TOKEN'\n"
@@ -101,7 +120,8 @@ def _with_headers(send: Send) -> Send:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
-                headers[name] = value
+                if name != POLICY or POLICY not in headers:  # a page may have a policy of its own, made by policy()
+                    headers[name] = value
         await send(message)
 
     return send_with_headers

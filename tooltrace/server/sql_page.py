@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import Awaitable
 from dataclasses import replace
 from typing import TypeVar
 
 import orjson
+from anyio import to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from tooltrace.analysis import catalogue, find
+from tooltrace.analysis.saved_queries import saved_query
 from tooltrace.errors import QueryError
 from tooltrace.server.panels import params_from_request
 from tooltrace.server.request import app_state, read_form
+from tooltrace.server.security import POLICY, policy
 from tooltrace.server.templates import render
 from tooltrace.store.sandbox import SandboxLimits
 
@@ -34,10 +38,17 @@ MAX_STATEMENT_LENGTH = 200_000
 
 async def page(request: Request) -> Response:
     """Render the editor with the catalogue of queries."""
-    name = request.query_params.get("query")
-    sql = query_text(request, name) if name else request.query_params.get("q", "")[:MAX_STATEMENT_LENGTH]
-    app_state(request).sandbox.warm()
-    return render(request, "pages/sql.html", catalogue=catalogue(), sql=sql, limits=app_state(request).site.limits)
+    state, name, saved = app_state(request), request.query_params.get("query"), request.query_params.get("saved")
+    if saved:
+        sql = (await to_thread.run_sync(saved_query, state.site.store, saved)).sql or ""
+    else:
+        sql = query_text(request, name) if name else request.query_params.get("q", "")[:MAX_STATEMENT_LENGTH]
+    state.sandbox.warm()
+    nonce = secrets.token_urlsafe(16)
+    shown = {"catalogue": catalogue(), "sql": sql, "limits": state.site.limits, "nonce": nonce, "saved": saved}
+    response = render(request, "pages/sql.html", **shown)
+    response.headers[POLICY] = policy(nonce)  # the editor makes a style element
+    return response
 
 
 async def text(request: Request) -> Response:

@@ -10,22 +10,29 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import orjson
-from jinja2 import Environment
+from jinja2 import Environment, pass_context
+from jinja2.runtime import Context
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from tooltrace import assets
+from tooltrace.errors import BadParameter
 from tooltrace.analysis.message import row_message_parts
 from tooltrace.analysis.verdict import is_failing
 from tooltrace.redact.secret_hints import MASK
 from tooltrace.report.i18n import LANGUAGES, Translations
 from tooltrace.report.json_values import json_for_script
 from tooltrace.report.templates import templates
+from tooltrace.server.list_state import ListState
 from tooltrace.server.request import LANGUAGE_COOKIE, RANGES, app_state, language_of, time_range
 from tooltrace.server.time_navigation import navigate
 from tooltrace.version import __version__
 
 _YEAR = 365 * 24 * 3600
+PAGES = frozenset({"/", "/tool", "/calls", "/call", "/sql"})
+CARRIED = frozenset({"since", "until"})
+"""Parameters of an address that every link to a page keeps, unless it sets one of them."""
 
 
 def render(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
@@ -69,7 +76,7 @@ def _environment() -> Environment:
         message_parts=row_message_parts,
         zip=zip,
     )
-    environment.globals |= {"url": url, "mask": MASK, "asset": asset_url}
+    environment.globals |= {"url": page_url, "list_address": list_address, "mask": MASK, "asset": asset_url}
     return environment
 
 
@@ -77,6 +84,25 @@ def url(path: str, **query: Any) -> str:
     """Return ``path`` with ``query`` appended, without values that are None or empty."""
     params = {name: value for name, value in query.items() if value not in (None, "")}
     return f"{path}?{urlencode(params)}" if params else path
+
+
+@pass_context
+def page_url(context: Context, path: str, **query: Any) -> str:
+    """Return ``url(path, **query)``; a link to a page keeps the time range of the present one."""
+    if path in PAGES and not query.keys() & CARRIED:
+        address = context["address"]
+        query |= {name: address[name] for name in CARRIED if address.get(name)}
+    return url(path, **query)
+
+
+def list_address(address: QueryParams) -> str:
+    """Return the address of the list from which the page of a call was opened, as its parameter ``list`` says."""
+    window = {name: address[name] for name in sorted(CARRIED) if address.get(name)}
+    try:
+        state = ListState.read(QueryParams(address.get("list", "")))
+    except BadParameter:  # an address that somebody typed
+        state = ListState()
+    return url("/calls", **{**state.address, **window})
 
 
 @cache

@@ -12,7 +12,7 @@ from tooltrace.store.schema import STORE
 
 TABLES: Final = (
     *("tool_calls", "attempts", "calls", "outcomes", "judged", "corrections", "gates", "sources", "messages", "spans"),
-    *("losses", "rollups", "pruned_attempts"),
+    *("saved_queries", "losses", "rollups", "pruned_attempts"),
 )
 """The names, in the order in which they are listed."""
 

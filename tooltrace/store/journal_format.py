@@ -17,7 +17,7 @@ from msgspec import Meta, Raw, defstruct
 from msgspec.structs import asdict, astuple, replace
 
 from tooltrace.core.fields import fields_of
-from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, Span, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, SavedQuery, Span, ToolCall
 from tooltrace.redact.snapshot import Json
 
 KINDS: Final[dict[str, type[Record]]] = {
@@ -28,6 +28,7 @@ KINDS: Final[dict[str, type[Record]]] = {
     "message": Message,
     "loss": Loss,
     "span": Span,
+    "query": SavedQuery,
 }
 """The record class for each value of ``"kind"`` in a line."""
 

@@ -82,9 +82,13 @@ def _to_6(con: DuckDBPyConnection) -> None:
 
 
 def _to_7(con: DuckDBPyConnection) -> None:
-    """Migrate to version 7: add the places of exported files."""
+    """Migrate to version 7: add the places of exported files, and the queries that people saved."""
     con.execute(
         f"CREATE TABLE {STORE}.exports (path VARCHAR NOT NULL, format VARCHAR NOT NULL, written_at TIMESTAMP NOT NULL)"
+    )
+    con.execute(
+        f'CREATE TABLE {STORE}.saved_queries ("name" VARCHAR NOT NULL, "sql" VARCHAR, saved_by VARCHAR NOT NULL, '
+        "saved_at TIMESTAMP NOT NULL)"
     )
 
 

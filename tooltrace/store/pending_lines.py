@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from tooltrace.core.records import Correction, Gate, Loss, Outcome, Record, Span, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Outcome, Record, SavedQuery, Span, ToolCall
 from tooltrace.store.journal_format import LineError, decode
 from tooltrace.store.journal_scan import open_journal
 from tooltrace.store.paths import StorePaths
@@ -110,4 +110,6 @@ def _time_of(record: Record) -> datetime:
         return record.corrected_at
     if isinstance(record, Gate):
         return record.answered_at or record.asked_at
+    if isinstance(record, SavedQuery):
+        return record.saved_at
     return record.at

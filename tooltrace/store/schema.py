@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tooltrace.core.fields import TYPES, fields_of
-from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Span, ToolCall
+from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, SavedQuery, Span, ToolCall
 
 SCHEMA_VERSION: Final = 7
 STORAGE_VERSION: Final = "v1.5.0"
@@ -113,6 +113,13 @@ SPANS: Final = Table(
     time="started_at",
 )
 
+SAVED_QUERIES: Final = Table(
+    "saved_queries",
+    "One row per saving or deletion of a query under a name. Of several with one name the latest counts.",
+    _columns(SavedQuery),
+    time="saved_at",
+)
+
 ROLLUPS: Final = Table(
     "rollups",
     "One row per day, cluster and kind of attempt: the counts of attempts that prune has deleted. The lists have one element "
@@ -203,6 +210,7 @@ RECORDS: Final = {
     "message": MESSAGES,
     "loss": LOSSES,
     "span": SPANS,
+    "query": SAVED_QUERIES,
 }
 """The table for each kind of journal line."""
 UNKEYED: Final = (ROLLUPS, EXPORTS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tooltrace.store.schema import ATTEMPTS, GATE_EVENTS, RECORDS
+from tooltrace.store.schema import ATTEMPTS, GATE_EVENTS, RECORDS, SAVED_QUERIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,5 +299,7 @@ VIEWS: Final = (TOOL_CALLS, GATES, CALLS, SOURCES, JUDGED)
 LOCAL_VIEWS: Final = (*VIEWS, PRUNED_ATTEMPTS)
 """The views of a local store, which keeps rollups of what it prunes."""
 
-NAMES: Final = frozenset(table.name for table in RECORDS.values()) | {view.name for view in VIEWS}
-"""The names of all tables and views that can be queried."""
+NAMES: Final = frozenset(table.name for table in RECORDS.values() if table is not SAVED_QUERIES) | {
+    view.name for view in VIEWS
+}
+"""The names of all tables and views that every store has."""

@@ -25,7 +25,7 @@ from tooltrace.store.reader import open_reader
 from tooltrace.store.result import without_zones
 from tooltrace.store.sandbox.limits import MIB, SandboxLimits, limited_rows, memory_exceeded, time_exceeded
 from tooltrace.store.sandbox.sql_check import checked
-from tooltrace.store.schema import quote_literal
+from tooltrace.store.schema import quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -143,10 +143,22 @@ def _rows(con: DuckDBPyConnection, sql: str, limits: SandboxLimits) -> dict[str,
 
 def _to_file(con: DuckDBPyConnection, sql: str, limits: SandboxLimits, request: dict[str, Any]) -> dict[str, Any]:
     options = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet, COMPRESSION zstd"}[request["form"]]
-    inner = f"SELECT * FROM (\n{sql}\n) LIMIT {limits.rows}"
+    columns = _without_formulas(con, sql) if request["form"] == "csv" else "*"
+    inner = f"SELECT {columns} FROM (\n{sql}\n) LIMIT {limits.rows}"
     found = con.execute(f"COPY ({inner}) TO {quote_literal(request['file'])} ({options})").fetchone()
     full = found is not None and found[0] >= limits.rows
     return {"columns": [], "rows": [], "cut": "rows" if full else None}
+
+
+def _without_formulas(con: DuckDBPyConnection, sql: str) -> str:
+    """Return a SELECT list in which no text is a formula for a spreadsheet: it gets an apostrophe, as in exports."""
+    described = con.execute(f"DESCRIBE SELECT * FROM (\n{sql}\n)").fetchall()
+    return ", ".join(
+        f"CASE WHEN regexp_matches(#{at}, '^[=+@\\-\\t\\r\\n＝＋－＠]') THEN chr(39) || #{at} ELSE #{at} END AS {quote_identifier(name)}"
+        if kind in ("VARCHAR", "JSON")
+        else f"#{at} AS {quote_identifier(name)}"
+        for at, (name, kind, *_) in enumerate(described, 1)
+    )
 
 
 def _write_response(response: dict[str, Any]) -> None:

@@ -1,0 +1,98 @@
+"""The state of the list of attempts in its address: the filters and the order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Self
+from urllib.parse import urlencode
+
+from starlette.datastructures import QueryParams
+
+from tooltrace.errors import BadParameter, near
+
+STATUSES: Final = ("success", "partial", "error")
+ENDINGS: Final = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired")
+CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "status": STATUSES,
+    "ending": ENDINGS,
+    "label": ("right", "wrong", "any", "none"),
+    "model_saw_error": ("yes", "no"),
+}
+"""The values of the filters that have a fixed set of them."""
+FILTERS: Final = (
+    *("tool", "version", "status", "code", "ending", "rule", "agent", "conversation", "label", "model_saw_error"),
+    *("min_duration_ms", "max_duration_ms", "min_confidence", "max_confidence", "text"),
+)
+"""The filters, which are parameters of the queries attempts and attempt_counts."""
+SORTED_DESCENDING_FIRST: Final = frozenset({"duration_ms", "attempt", "confidence"})
+SORTABLE: Final = (
+    *("ended_at", "tool", "tool_version", "status", "code", "duration_ms", "attempt", "confidence", "agent", "call_id"),
+)
+"""The columns that the list can be sorted by."""
+NEWEST_FIRST: Final = ""
+"""The order in which new attempts appear at the top."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListState:
+    """The filters of the list, by name, and its order: a column, with a minus before it for descending."""
+
+    filters: Mapping[str, str] = field(default_factory=dict)
+    sort: str = NEWEST_FIRST
+
+    @classmethod
+    def read(cls, address: QueryParams) -> Self:
+        """Return the state in ``address``; other parameters are ignored. Raises BadParameter."""
+        filters = {name: value for name in FILTERS if (value := address.get(name, "").strip())}
+        for name, choices in CHOICES.items():
+            if filters.get(name, choices[0]) not in choices:
+                raise BadParameter(
+                    f"parameter {name!r} must be one of {', '.join(choices)}; got {filters[name][:80]!r}"
+                )
+        sort = address.get("sort", "").strip()
+        if sort.removeprefix("-") not in (*SORTABLE, ""):
+            raise BadParameter(
+                f"parameter 'sort' must be a column, with a minus before it for descending: {', '.join(SORTABLE)}; "
+                f"got {sort[:80]!r}{near(sort.removeprefix('-'), SORTABLE)}"
+            )
+        return cls(filters=filters, sort=NEWEST_FIRST if sort in ("-ended_at", "-") else sort)
+
+    @property
+    def address(self) -> dict[str, str]:
+        """The state as parameters of an address."""
+        return {**self.filters, **({"sort": self.sort} if self.sort else {})}
+
+    @property
+    def encoded(self) -> str:
+        """The state as the query of an address."""
+        return urlencode(self.address)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The state as parameters of the query attempts."""
+        return dict(self.address)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether new attempts belong at the top."""
+        return self.sort == NEWEST_FIRST
+
+    def with_filter(self, name: str, value: str | None) -> dict[str, str]:
+        """Return the address with another value of a filter; None removes it."""
+        rest = {key: each for key, each in self.address.items() if key != name}
+        return rest if value is None else {**rest, name: value}
+
+    def sorted_by(self, column: str) -> dict[str, str]:
+        """Return the address after a click on the head of ``column``: sorted by it, or the other way round."""
+        first = f"-{column}" if column in SORTED_DESCENDING_FIRST else column
+        second = column if first.startswith("-") else f"-{column}"
+        sort = second if self.sort == first else first
+        return {**self.filters, **({} if sort == "-ended_at" else {"sort": sort})}
+
+    def direction(self, column: str) -> str:
+        """Return the value of ``aria-sort`` for ``column``."""
+        order = self.sort or "-ended_at"
+        if order.removeprefix("-") != column:
+            return "none"
+        return "descending" if order.startswith("-") else "ascending"
