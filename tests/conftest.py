@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,11 @@ from hypothesis import settings
 import tooltrace as tt
 from tests.examples import QUICK, THOROUGH
 from tests.needs import missing
-from tests.stores import copy_schema
+from tests.stores import copy_new_stores
 from tooltrace import faults as faults_module
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.faults import faults
 from tooltrace.recording import config
-from tooltrace.store import migrations
 from tooltrace.store.journal_format import decode
 from tooltrace.store.paths import StorePaths
 
@@ -62,11 +60,10 @@ def frozen() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def copied_schema(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A new store gets a copy of the schema; ``tests.stores.create_schema`` is what creates it outside of tests."""
-    template = tmp_path_factory.mktemp("schema") / "template.duckdb"
+def copied_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A new store is a copy; ``tests.stores.create_new_stores`` lets the code create it, as outside of tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(migrations, "create", partial(copy_schema, template=template))
+        copy_new_stores(patch, tmp_path_factory.mktemp("schema") / "template.duckdb")
         yield
 
 
@@ -133,9 +130,10 @@ def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def browser() -> Iterator[Any]:
     """Debian's chromium; $CHROMIUM names another. It runs an event loop in this thread: no longer than for one module."""
     sync_api = pytest.importorskip("playwright.sync_api")
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    # the headless shell has the same engine, and costs half the CPU time
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if program is None:
-        missing("chromium", "no chromium: apt-get install chromium, or $CHROMIUM")
+        missing("chromium", "no chromium: apt-get install chromium-headless-shell or chromium, or $CHROMIUM")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import tempfile
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tooltrace.store import migrations
-from tooltrace.store.connection import connect
-from tooltrace.store.fold import fold
-from tooltrace.store.schema import STORE
+import pytest
+
+from tooltrace.store import connection, fold_step, merge, migrations, rewrite
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.schema import STORE, quote_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-create_schema = migrations.create
-"""The function that creates the schema of a new store, whichever one the tests put in its place."""
+_create = migrations.create
 
 
 def create_empty_store(path: Path) -> Path:
@@ -30,26 +30,40 @@ def create_empty_store(path: Path) -> Path:
 @cache
 def _database() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "empty.duckdb"
-        fold(path)
-        return path.read_bytes()
+        paths = StorePaths.of(Path(folder) / "empty.duckdb")
+        con = connection.connect()
+        connection.attach(con, paths, read_only=False)
+        _create(con)
+        connection.detach(con)
+        con.close()
+        return paths.database.read_bytes()
 
 
-def copy_schema(con: DuckDBPyConnection, template: Path) -> None:
-    """Create the schema in the database attached as ``store``, as a copy of the one in ``template``.
+def copy_new_stores(patch: pytest.MonkeyPatch, template: Path) -> None:
+    """Let each new database be a copy of an empty one, which is written to ``template``.
 
-    Three hundred comments take most of the time of ``create_schema``.
+    Three hundred comments take most of the time of a new schema.
     """
-    if not template.exists():
-        _write_schema(template)
-    con.execute(f"ATTACH '{template}' AS template (READ_ONLY)")
+    for module in (fold_step, merge):
+        patch.setattr(module, "attach", _attach_copy)
+    for module in (migrations, rewrite):
+        patch.setattr(module, "create", partial(_copy_schema, template=template))
+
+
+def create_new_stores(patch: pytest.MonkeyPatch) -> None:
+    """Let each new database be created, as outside of tests."""
+    for module in (fold_step, merge):
+        patch.setattr(module, "attach", connection.attach)
+    for module in (migrations, rewrite):
+        patch.setattr(module, "create", _create)
+
+
+def _attach_copy(con: DuckDBPyConnection, paths: StorePaths, *, read_only: bool) -> None:
+    if not read_only and paths.database.parent.is_dir():
+        create_empty_store(paths.database)
+    connection.attach(con, paths, read_only=read_only)
+
+
+def _copy_schema(con: DuckDBPyConnection, template: Path) -> None:
+    con.execute(f"ATTACH {quote_literal(str(create_empty_store(template)))} AS template (READ_ONLY)")
     con.execute(f"COPY FROM DATABASE template TO {STORE}")
-
-
-def _write_schema(template: Path) -> None:
-    part = template.with_suffix(".part")
-    with connect() as con:
-        con.execute(f"ATTACH '{part}' AS {STORE}")
-        create_schema(con)
-        con.execute(f"DETACH {STORE}")
-    part.rename(template)

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from msgspec.structs import replace
 
-from tests.stores import create_schema
+from tests.stores import create_new_stores
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.redact.snapshot import Json
@@ -52,7 +52,7 @@ LATER = "tool_description user_message explanation sources full_sizes flags".spl
 @pytest.fixture(autouse=True)
 def created(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stores of these tests are created, not copied."""
-    monkeypatch.setattr(migrations, "create", create_schema)
+    create_new_stores(monkeypatch)
 
 
 @pytest.mark.parametrize(

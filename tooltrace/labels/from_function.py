@@ -55,7 +55,7 @@ def label_by(judge: Judge, settings: Settings, labeler: str, *, kind: LabelerKin
 
 
 def _attempts(store: Path, labeler: str, *, again: bool) -> Iterator[dict[str, Any]]:
-    with open_reader(store) as con:
+    with open_reader(store, cursors=False) as con:
         unjudged = con.execute(_UNJUDGED, {"labeler": labeler, "again": again}).fetchall()
     for first in range(0, len(unjudged), PAGE):
         yield from _page(store, unjudged[first : first + PAGE])
@@ -63,7 +63,7 @@ def _attempts(store: Path, labeler: str, *, again: bool) -> Iterator[dict[str, A
 
 def _page(store: Path, unjudged: list[tuple[str, datetime]]) -> list[dict[str, Any]]:
     bounds = {"first": unjudged[0][1], "last": unjudged[-1][1]}
-    with open_reader(store) as con:
+    with open_reader(store, cursors=False) as con:
         answer = con.execute(_ROWS, {**bounds, "ids": [span_id for span_id, _ in unjudged]})
         names = [column[0] for column in answer.description]
         return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]

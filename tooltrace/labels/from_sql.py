@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 BY_LABELER: Final = f"""
-outcomes AS (SELECT * FROM memory.main.outcomes WHERE labeler = $labeler),
+outcomes AS (SELECT * FROM outcomes WHERE labeler = $labeler),
 mine AS (SELECT span_id FROM ({JUDGED.sql}) AS judged_by_labeler)
 """
 """CTEs: ``outcomes`` has the labels by $labeler, and ``mine`` the attempts that these labels judge.
@@ -65,7 +65,7 @@ Row = tuple[Any, ...]
 def label_selected(sql: str, settings: Settings, labeler: str, *, kind: LabelerKind, again: bool) -> int:
     """Label attempts with the rows of a SELECT: see :func:`tooltrace.outcome_from`."""
     assert settings.store is not None
-    with open_reader(settings.store) as con:
+    with open_reader(settings.store, cursors=False) as con:
         _store_rows(con, sql)
         now = datetime.now(UTC).replace(tzinfo=None)
         answer = materialize(con, _NEW, {"labeler": labeler, "again": again, "now": now})

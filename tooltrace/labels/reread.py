@@ -159,11 +159,11 @@ def reread(
 def _candidates(path: Any, since: datetime | None, tool: str | None) -> Iterator[tuple[_StoredReading, int]]:
     """Yield the attempts that may be read again, each with the number of all."""
     params = {"since": None if since is None else since.astimezone(UTC).replace(tzinfo=None), "tool": tool}
-    with open_reader(path):  # folds, so that the tables of the database have every record
+    with open_reader(path, cursors=False):  # folds, so that the tables of the database have every record
         pass
     last, total = -1, None
     while True:
-        with open_reader(path) as con:
+        with open_reader(path, cursors=False) as con:
             if total is None:
                 total = con.execute(f"SELECT count(*) {_CANDIDATES}", params).fetchall()[0][0]
             page = con.execute(

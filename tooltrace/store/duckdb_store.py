@@ -77,7 +77,8 @@ class DuckDBStore(StoreBackend):
         from tooltrace.store.reader import materialize
 
         cancellation = cancellation or Cancellation()
-        with self.connect(missing_ok=missing_ok) as con, cancellation.interrupting(con.interrupt):
+        opened = self._open(missing_ok=missing_ok, cursors=False)
+        with opened as con, cancellation.interrupting(con.interrupt):
             try:
                 if statement.name is None:
                     return _read_user_sql(con, statement)
@@ -90,9 +91,12 @@ class DuckDBStore(StoreBackend):
 
     def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[DuckDBPyConnection]:
         """Return a lease on the database; see ``tooltrace.store.reader.open_reader``."""
+        return self._open(missing_ok=missing_ok, cursors=True)
+
+    def _open(self, *, missing_ok: bool, cursors: bool) -> AbstractContextManager[DuckDBPyConnection]:
         from tooltrace.store.reader import open_reader
 
-        return open_reader(self._path, missing_ok=missing_ok, journals_only=self._journals_only)
+        return open_reader(self._path, missing_ok=missing_ok, journals_only=self._journals_only, cursors=cursors)
 
     def sandbox(self, limits: SandboxLimits) -> SqlSandbox:
         """Return a sandbox that runs each query in a process of its own."""

@@ -67,15 +67,17 @@ class History:
         self._since, self._until, self._tool = _naive(since), _naive(until), tool
         self._without = list(without)
         self._batch = batch
-        with open_reader(self._paths):  # raises StoreMissing and other errors before the fold would create a store
+        with open_reader(
+            self._paths, cursors=False
+        ):  # raises StoreMissing and other errors before the fold would create a store
             pass
         fold(self._paths, wait=FOLD_SECONDS)
-        with open_reader(self._paths) as con:
+        with open_reader(self._paths, cursors=False) as con:
             self._ends = {kind: _last_row(con, RECORDS[kind]) for kind in _ORDER}
 
     def count(self, places: dict[str, RowPosition] | None = None) -> int:
         """Return the number of records beyond ``places``."""
-        with open_reader(self._paths) as con:
+        with open_reader(self._paths, cursors=False) as con:
             found = {kind: self._current_position(con, kind, (places or {}).get(kind)) for kind in self._kinds()}
             return sum(self._count(con, kind, place) for kind, place in found.items())
 
@@ -101,7 +103,7 @@ class History:
     def _read(self, kind: str, place: RowPosition | None) -> list[tuple[int, str, Record]]:
         table = RECORDS[kind]
         columns = ", ".join(quote_identifier(name) for name in table.names)
-        with open_reader(self._paths) as con:
+        with open_reader(self._paths, cursors=False) as con:
             where, values = self._where(kind, self._current_position(con, kind, place))
             rows = con.execute(
                 f"SELECT rowid, {row_fingerprint(table)}, {columns} FROM {STORE}.{table.name} "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -128,6 +128,7 @@ def has_current_views(con: DuckDBPyConnection) -> bool:
     return rows == [(_fingerprint(),)]
 
 
+@cache
 def _fingerprint() -> str:
     parts = [*(macro.signature for macro in MACROS), *(view.sql for view in LOCAL_VIEWS), *comments()]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -26,7 +26,7 @@ from tooltrace.store.folded_journals import known_offsets
 from tooltrace.store.journal_scan import batches, unreadable_journals
 from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.macros import create_macros
-from tooltrace.store.migrations import checked_version
+from tooltrace.store.migrations import checked_version, has_current_views
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import ATTEMPTS, RECORDS, ROLLUPS, SCHEMA_VERSION, STORE, column_ddl
 from tooltrace.store.staging import SPACE, Staging
@@ -48,14 +48,19 @@ _leased: dict[int, DuckDBPyConnection] = {}
 
 @contextmanager
 def open_reader(
-    path: str | os.PathLike[str] | StorePaths, *, missing_ok: bool = False, journals_only: bool = False
+    path: str | os.PathLike[str] | StorePaths,
+    *,
+    missing_ok: bool = False,
+    journals_only: bool = False,
+    cursors: bool = True,
 ) -> Iterator[DuckDBPyConnection]:
     """Yield a connection to every record of the store ``path``, under the public names, until the block ends.
 
     The names are ``tool_calls, calls, outcomes, gates, sources, messages, spans, losses``. No fold can run during the
     lease, so keep it short; ``materialize`` returns a result that outlives it. Folds first where that is possible at
     once. ``missing_ok``: where nothing was recorded yet, the tables are empty. ``journals_only``: only the records that
-    are still in journals, without the database and without any wait.
+    are still in journals, without the database and without any wait. ``cursors``: whether cursors of the connection know
+    the names too; where they need not, opening often takes half the CPU time.
     Raises StoreMissing, StoreBusy (another process of tooltrace holds the lock for longer than ``wait_seconds()``),
     StoreLocked (another program has the database open), StoreDamaged, StoreError.
     """
@@ -71,11 +76,11 @@ def open_reader(
     try:
         _fold_if_possible(paths, lock)
         try:
-            con = _open(paths)
+            con = _open(paths, cursors=cursors)
         except (StoreDamaged, _OlderSchemaError):
             if not _repair(paths, lock):
                 raise
-            con = _open(paths)
+            con = _open(paths, cursors=cursors)
         _warn_unreadable(paths)
         with _lease(con):
             yield con
@@ -231,10 +236,10 @@ def _repair(paths: StorePaths, lock: Lock) -> bool:
     return True
 
 
-def _open(paths: StorePaths, *, journals_only: bool = False) -> DuckDBPyConnection:
+def _open(paths: StorePaths, *, journals_only: bool = False, cursors: bool = True) -> DuckDBPyConnection:
     con = connect()
     try:
-        _attach_views(con, paths, stored=not journals_only and paths.database.exists())
+        _attach_views(con, paths, stored=not journals_only and paths.database.exists(), cursors=cursors)
     except duckdb.Error as error:
         con.close()
         raise explained(error, paths.database) from error
@@ -244,7 +249,7 @@ def _open(paths: StorePaths, *, journals_only: bool = False) -> DuckDBPyConnecti
     return con
 
 
-def _attach_views(con: DuckDBPyConnection, paths: StorePaths, *, stored: bool) -> None:
+def _attach_views(con: DuckDBPyConnection, paths: StorePaths, *, stored: bool, cursors: bool) -> None:
     offsets: dict[str, int] = {}
     if stored:
         attach(con, paths, read_only=True)
@@ -257,6 +262,9 @@ def _attach_views(con: DuckDBPyConnection, paths: StorePaths, *, stored: bool) -
         stored = version > 0
         offsets = known_offsets(con, paths) if stored else {}
     staged = _stage(con, paths, offsets, stored=stored)
+    if stored and not staged and not cursors and has_current_views(con):
+        con.execute(f"SET search_path = 'memory.main,{STORE}.main'")  # the views and macros that the database has
+        return
     overridden = staged and corrections.is_pending(con, stored=stored) and corrections.apply_staged(con, stored=stored)
     for table in RECORDS.values():
         where = f" WHERE span_id NOT IN (SELECT span_id FROM {corrections.OVERRIDDEN})"

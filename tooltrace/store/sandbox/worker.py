@@ -52,7 +52,7 @@ def main() -> None:
 def _response(request: dict[str, Any]) -> dict[str, Any]:
     limits = SandboxLimits(**request["limits"])
     try:
-        with open_reader(request["store"], missing_ok=True) as con:
+        with open_reader(request["store"], missing_ok=True, cursors=False) as con:
             _lock_down(con, limits, request["file"])
             sql = checked(con, request["sql"])
             return _timed(con, sql, limits, request)
