@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tooltrace as tt
+from tests.examples import examples
 
 KEY = "sk-abcdefghijklmnopqrstuvwx"
 
@@ -266,7 +267,7 @@ class TestFile:
         assert "Labelling" in shown
         assert process.returncode == 0
 
-    @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(6), suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(
         st.lists(
             st.tuples(

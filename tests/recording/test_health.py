@@ -447,7 +447,7 @@ def test_health_takes_no_lock(store: Path) -> None:
         with worker._writer._journal._lock, config._lock.current:  # type: ignore[union-attr]
             held.set()
             release.wait(120)
-        worker._permit.append(None)
+        worker._permit.put(True)
 
     threading.Thread(target=hold).start()
     assert held.wait(120)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from asyncio import CancelledError
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,8 +22,10 @@ import pytest
 
 import tooltrace as tt
 from tests.conftest import records
+from tests.recording.stalled_redaction import StalledRedaction
 from tooltrace.core.records import Loss, ToolCall
 from tooltrace.errors import UnwrittenCalls
+from tooltrace.recording import config
 
 Calls = Callable[[], list[ToolCall]]
 ROOT = Path(tt.__file__).parent.parent
@@ -247,6 +250,22 @@ def test_unwritten_records_are_counted_at_exit(tmp_path: Path, body: str) -> Non
     if not body.startswith("raise"):
         assert losses(tmp_path / "t.duckdb")["exit"] > 0
         assert "were not written when the process ended" in done.stderr
+
+
+def test_a_call_that_was_counted_as_lost_is_not_written_later(store: Path, lenient: None) -> None:
+    redaction = StalledRedaction()
+    tt.configure(store=store, redact=redaction)
+    tool = tt.trace_tool(name="t")(lambda n: n)
+    for number in range(5):
+        tool(number)
+    assert redaction.began.wait(120)
+    worker = config.get_recorder().worker
+    assert not tt.shutdown(0.05)
+    redaction.release.set()
+    while not worker._ended:  # it writes until then
+        time.sleep(0.01)
+    assert [record for record in records(store) if isinstance(record, ToolCall)] == []
+    assert losses(store) == {"exit": 5}
 
 
 def test_calls_lost_to_a_full_disk_are_counted_at_exit(tmp_path: Path) -> None:

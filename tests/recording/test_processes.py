@@ -164,7 +164,7 @@ def hold():
     with recorder._attempts._lock, recorder.worker._writer._journal._lock:
         held.set()
         release.wait(120)
-    recorder.worker._permit.append(None)
+    recorder.worker._permit.put(True)
 threading.Thread(target=hold, daemon=True).start()
 held.wait()
 pid = os.fork()

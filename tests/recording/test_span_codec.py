@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.examples import examples
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import ToolCall
 from tooltrace.otel import attributes as names
@@ -68,7 +69,7 @@ def test_the_otel_form_of_a_call_loses_nothing(call: ToolCall) -> None:
     assert span_codec.decode(span_codec.encode(call)) == call
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(tool_calls(), hexes)
 def test_a_call_without_an_id_of_its_own(call: ToolCall, span_id: str) -> None:
     call = replace(call, span_id=span_id, call_id=span_id)

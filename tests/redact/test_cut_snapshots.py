@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.sanitizer import Sanitizer
 from tooltrace.redact.shrink import BEYOND_CUT, shrink
@@ -35,7 +36,7 @@ plain = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(50))
 @given(value=plain)
 def test_shrunk_data_is_json_of_about_the_limit(value: Any) -> None:
     raw = orjson.dumps(value)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tooltrace.redact import plain_data
 from tooltrace.redact.plain_data import plain_json
 from tooltrace.redact.shrink import _longest_container, shrink
@@ -54,7 +55,7 @@ plain = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100))
 @given(value=st.lists(plain, max_size=6))
 def test_a_snapshot_is_what_the_walk_writes(value: list[Any]) -> None:
     assert snapshot(value) == walked_json(Walk(MAX_NODES), value)
@@ -83,7 +84,7 @@ def test_a_float_that_only_begins_like_infinity_is_kept(monkeypatch: pytest.Monk
     assert plain_json({"a": None}) == b'{"a":null}'
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(50))
 @given(value=st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), plain, max_size=8))
 def test_the_size_of_the_longest_member_is_known_from_the_others(value: dict[str, Any]) -> None:
     raw = plain_json(value)

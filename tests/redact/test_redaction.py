@@ -21,6 +21,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import tooltrace as tt
+from tests.examples import examples
 from tooltrace.core.records import ToolCall
 from tooltrace.redact.redaction import MASK, Redaction
 from tooltrace.redact.sanitizer import MARGIN
@@ -213,7 +214,7 @@ def sinks(store: Path) -> Any:
     structlog.reset_defaults()
 
 
-@settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(2), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32))
 def test_two_hundred_planted_secrets_are_found_nowhere(sinks: Sinks, seed: int) -> None:
     chance = random.Random(seed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.programs import start_program
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.redact.snapshot import Json
 from tooltrace.store.journal import Journal
@@ -37,6 +37,7 @@ def call(number, **more):
     return ToolCall(**{"tool": "search", "call_id": f"c{number}", "trace_id": "a" * 32, "span_id": f"{number:016x}",
         "started_at": datetime(2026, 1, 2, tzinfo=UTC) + timedelta(milliseconds=number), "status": "success"} | more)
 """
+MODULES = ("tooltrace", "tooltrace.store.reader")
 
 
 def make_call(number: int = 0, **more: Any) -> ToolCall:
@@ -84,7 +85,7 @@ def rows(store: StorePaths) -> Callable[..., list[tuple[Any, ...]]]:
     """Function that returns the rows of a query in SQL."""
 
     def rows(sql: str) -> list[tuple[Any, ...]]:
-        with open_reader(store) as db:
+        with open_reader(store, cursors=False) as db:
             return db.sql(sql).fetchall()
 
     return rows
@@ -96,13 +97,7 @@ def child(store: StorePaths) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     started: list[subprocess.Popen[str]] = []
 
     def child(code: str, *arguments: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-c", PRELUDE + textwrap.dedent(code), str(store.database), *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        process = start_program(PRELUDE + textwrap.dedent(code), str(store.database), *arguments, modules=MODULES)
         started.append(process)
         return process
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tooltrace.core.records import Gate, Loss, Outcome
 from tooltrace.errors import StoreBusy, StoreError
 from tooltrace.redact.snapshot import Json
@@ -175,7 +176,7 @@ def test_a_field_of_a_newer_version_does_no_harm(store: StorePaths, write: Any, 
     assert rows("SELECT call_id FROM tool_calls") == [("c1",)]
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), min_size=1, max_size=20))
 def test_text_comes_to_the_database_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, call: Any, texts: list[str]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.store.conftest import make_call
 from tooltrace.faults import faults
 from tooltrace.store import fold_marker
@@ -122,7 +123,7 @@ def test_lines_that_were_folded_are_not_lost(
     journal.close()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(12))
 @given(data=st.data())
 def test_a_truncation_at_any_byte_keeps_whole_lines_and_counts_the_others(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

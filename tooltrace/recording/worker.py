@@ -24,6 +24,7 @@ from tooltrace.recording import shutdown
 from tooltrace.recording.attempt import Attempt, estimate_size
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import notify
+from tooltrace.recording.slot import Slot
 from tooltrace.recording.worker_state import FlushAction, FlushResult, ThreadState, Ticket, WorkerState, flush_reasons
 from tooltrace.recording.writer import Writer
 
@@ -78,18 +79,16 @@ class Worker:
         self._tokens: queue.SimpleQueue[bool] | None = None
         self._tickets: deque[Ticket] = deque()
         self._blocked: deque[queue.SimpleQueue[bool]] = deque()
-        self._permit: deque[None] = deque((None,))
-        """Holds one element while no thread drains the queue.
-
-        Used instead of a lock: popping the element is atomic and never blocks, so that a signal handler cannot
-        deadlock with the thread that it interrupts.
-        """
+        self._permit = Slot(True)
+        """Full while no thread drains the queue."""
         self.written_before = 0
         """Number of records that earlier recorders of this process have written."""
         self._dequeued = 0
         """Number of items removed from the queue so far."""
         self._in_hand: float | None = None
         """The monotonic time since which an item that has left the queue is being processed; None where none is."""
+        self._claim: Slot[Item] = Slot()
+        """The item that is being processed, until one thread takes it: to write it, or to count it as lost."""
         self._lost: Counter[str] = Counter()
         """Records lost so far by reason; replaced, never changed, by the holder of the permit."""
         self._lost_reported: Counter[str] = Counter()
@@ -252,7 +251,7 @@ class Worker:
                 self._abandon()
                 self._add_losses(self._writer.close())
             finally:
-                self._permit.append(None)
+                self._permit.put(True)
         else:  # a sink or a redaction of the user does not return
             self._abandon()
             self._add_losses(self._writer.abandon())
@@ -269,7 +268,7 @@ class Worker:
         return self._stop_at is not None and time.monotonic() >= self._stop_at
 
     def _acquire_permit(self, deadline: float | None) -> bool:
-        while not self._try_acquire_permit():
+        while not self._permit.take():
             if deadline is not None and time.monotonic() >= deadline:
                 return False
             time.sleep(_POLL_SECONDS)
@@ -277,11 +276,11 @@ class Worker:
 
     def _abandon(self) -> None:
         """Count as lost the items still queued, and the item of a thread that does not return."""
-        lost = int(self._in_hand is not None)
+        claimed = self._claim.take()
+        lost = int(claimed is not None)
         while self._queue:
             with suppress(IndexError):
-                self._queue.popleft()
-                lost += 1
+                lost += self._queue.popleft() is not claimed
         self._sizes.clear()
         self._bytes = 0
         if lost:
@@ -365,13 +364,6 @@ class Worker:
         self._wake(_WAKE)
         return True
 
-    def _try_acquire_permit(self) -> bool:
-        try:
-            self._permit.pop()
-        except IndexError:
-            return False
-        return True
-
     # in the background thread; after close(), in the callers' threads
 
     def _run(self) -> None:
@@ -425,12 +417,12 @@ class Worker:
         not left behind.
         """
         while (even_empty or self._queue or self._tickets) and not self._is_late():
-            if not self._try_acquire_permit():
+            if not self._permit.take():
                 return
             try:
                 self._drain()
             finally:
-                self._permit.append(None)
+                self._permit.put(True)
             even_empty = False
 
     def _drain(self) -> None:
@@ -461,14 +453,22 @@ class Worker:
             self._in_hand = time.monotonic()
             self._dequeued += 1
             try:
-                item = self._queue.popleft()
+                item = self._queue[0]
+                self._claim.put(item)  # before it leaves the queue: ``_abandon`` finds it in either place
+                self._queue.popleft()
                 self._bytes -= self._sizes.popleft() if self._sizes else 0
-                if not isinstance(item, Attempt):
-                    self._writer.add(item if isinstance(item, Record) else item.record())
-                elif not item.written:
-                    self._writer.add(item.record())
+                if isinstance(item, Record):
+                    record: Record | None = item
+                else:
+                    record = None if isinstance(item, Attempt) and item.written else item.record()
+                if self._claim.take() is None:  # ``close`` did not wait any longer, and has counted it
+                    self._in_hand = None
+                    break
+                if record is not None:
+                    self._writer.add(record)
             except BaseException as error:
                 self._in_hand = None
+                self._claim.take()
                 notify.report("record")
                 pass_on_signal(error)
             else:

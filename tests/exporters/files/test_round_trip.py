@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import tooltrace as tt
+from tests.examples import examples
 from tests.exporters.files.made import (
     NAMES,
     NASTY,
@@ -40,7 +41,7 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("name", EXACT)
-@settings(max_examples=30)
+@settings(max_examples=examples(15))
 @given(records=st.lists(RECORDS_OF_ANY_KIND, min_size=1, max_size=4))
 def test_all_records_come_back_equal(name: str, records: list[Record]) -> None:
     once = list(unique(records))
