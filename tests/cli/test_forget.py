@@ -13,6 +13,7 @@ def test_forget_needs_a_confirmation(run, history):
     assert json.loads(run("forget", "--call", "call_1", "--dry-run", "--format", "json").stdout) == {
         "attempts": 2,
         "calls": 1,
+        "exports": [],
     }
     done = json.loads(run("forget", "--call", "call_1", "--yes", "--format", "json").stdout)
     assert done["rows"] == {"attempts": 2, "outcomes": 1}

@@ -251,3 +251,101 @@ def test_the_search_for_a_retry_keeps_no_object_of_other_functions_alive() -> No
             search("a")
     del thing
     assert reference() is None
+
+
+def unreliable(times: int) -> Callable[[], str]:
+    """A part of a tool that is no tool itself."""
+    left = iter(range(times))
+
+    def read() -> str:
+        if next(left, None) is not None:
+            raise ConnectionError("reset")
+        return "page"
+
+    return read
+
+
+def inner_tenacity() -> None:
+    tt.trace_tool(name="fetch")(tenacity.retry(**NOW)(unreliable(2)))()
+
+
+def inner_stamina() -> None:
+    tt.trace_tool(name="fetch")(stamina.retry(on=ConnectionError)(unreliable(2)))()
+
+
+def inner_block() -> None:
+    @tt.trace_tool
+    def fetch() -> str:
+        read = unreliable(2)
+        for attempt in stamina.retry_context(on=ConnectionError):
+            with attempt:
+                return read()
+        return ""
+
+    fetch()
+
+
+def inner_async() -> None:
+    read = unreliable(2)
+
+    @tt.trace_tool
+    @tenacity.retry(**NOW)
+    async def fetch() -> str:
+        return read()
+
+    asyncio.run(fetch())
+
+
+def inner_rows() -> list[tuple[str, int, str | None, str | None]]:
+    with tt.connect() as db:
+        return db.execute(
+            "SELECT tool, attempt, attributes ->> '$.\"tooltrace.inner_retries\"', "
+            "attributes ->> '$.\"tooltrace.inner_retry_errors\"' FROM tool_calls ORDER BY started_at, attempt"
+        ).fetchall()
+
+
+@pytest.mark.parametrize("run", [inner_tenacity, inner_stamina, inner_block, inner_async])
+def test_retries_inside_a_tool_are_counted_in_its_one_attempt(run: Callable[[], None]) -> None:
+    tt.install("tenacity", "stamina")
+    run()
+    assert inner_rows() == [("fetch", 1, "2", '["ConnectionError","ConnectionError"]')]
+
+
+def test_retries_of_a_traced_call_inside_a_tool_are_its_attempts_alone() -> None:
+    tt.install("tenacity", "stamina")
+    fetch = tool_that_fails(2)
+
+    @tt.trace_tool
+    def answer() -> str:
+        return tenacity.retry(**NOW)(fetch)("a")
+
+    answer()
+    fetch("b")
+    assert inner_rows() == [
+        ("answer", 1, None, None), ("fetch", 1, None, None), ("fetch", 2, None, None), ("fetch", 3, None, None),
+        ("fetch", 1, None, None),
+    ]  # fmt: skip
+
+
+def test_a_retry_above_and_a_retry_inside_a_tool_are_told_apart() -> None:
+    tt.install("stamina")
+    outer = iter([True, False])
+
+    @stamina.retry(on=TimeoutError)
+    @tt.trace_tool
+    def fetch() -> str:
+        stamina.retry(on=ConnectionError)(unreliable(1))()
+        if next(outer):
+            raise TimeoutError("too slow")
+        return "page"
+
+    fetch()
+    assert inner_rows() == [("fetch", number, "1", '["ConnectionError"]') for number in (1, 2)]
+    assert attempts() == [(1, 1, None), (1, 2, "stamina")]
+
+
+def test_the_errors_of_many_inner_retries_are_bounded() -> None:
+    tt.install("tenacity")
+    tt.trace_tool(name="fetch")(tenacity.retry(wait=tenacity.wait_none())(unreliable(30)))()
+    ((_, _, count, errors),) = inner_rows()
+    assert (count, str(errors).count("ConnectionError")) == ("30", 20)

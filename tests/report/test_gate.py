@@ -13,7 +13,7 @@ from tests.queries.answers import run as run_query
 from tests.queries.conftest import START, engine, instances  # noqa: F401 - fixtures
 from tooltrace.analysis import find
 from tooltrace.cli import cli
-from tooltrace.report.gate import LATENCY, MEASURES, Gate
+from tooltrace.report.gate import LATENCY, MEASURES, RegressionGate
 from tooltrace.store.result import QueryResult
 
 MIDDLE = START + timedelta(days=1)
@@ -51,7 +51,7 @@ def compared(*rows: tuple[str, str, float, float]) -> QueryResult:
     return QueryResult.of_rows([(name, "VARCHAR") for name in names], values, statement)
 
 
-def failing(gate: Gate, *rows: tuple[str, str, float, float]) -> list[str]:
+def failing(gate: RegressionGate, *rows: tuple[str, str, float, float]) -> list[str]:
     return [row["measure"] for row in gate.regressions(compared(*rows))]
 
 
@@ -59,7 +59,7 @@ def test_equal_histories_seldom_fail(engine: Any) -> None:  # noqa: F811
     """Two runs of one program differ by the load of the machine: a verdict on latency is true, and no reason to fail."""
     con = engine()
     con.execute(EQUAL_HISTORIES)
-    gate, verdicts, failures = Gate(level="worse"), 0, 0
+    gate, verdicts, failures = RegressionGate(level="worse"), 0, 0
     for history in range(HISTORIES):
         result = run_query(con, "compare", before_until=MIDDLE, since=MIDDLE, tool=f"tool_{history}")
         verdicts += bool(gate.regressions(result) or gate.tolerated(result))
@@ -80,24 +80,26 @@ def test_equal_histories_seldom_fail(engine: Any) -> None:  # noqa: F811
     ],
 )
 def test_a_slowdown_fails_beyond_both_limits(before: float, after: float, *, fails: bool) -> None:
-    gate = Gate(level="worse")
+    gate = RegressionGate(level="worse")
     assert bool(failing(gate, ("p50", "worse", before, after))) is fails
     assert bool(gate.tolerated(compared(("p50", "worse", before, after)))) is not fails
-    assert failing(Gate(level="worse", min_slowdown_ms=0, min_slowdown_percent=0), ("p50", "worse", before, after))
+    assert failing(
+        RegressionGate(level="worse", min_slowdown_ms=0, min_slowdown_percent=0), ("p50", "worse", before, after)
+    )
 
 
 def test_only_the_chosen_measures_fail_and_count_as_compared() -> None:
-    gate = Gate(level="worse", measures=frozenset({"accuracy"}))
+    gate = RegressionGate(level="worse", measures=frozenset({"accuracy"}))
     rows = (("failure_rate", "worse", 0.1, 0.5), ("accuracy", "too_few", 0.9, 0.8))
     assert failing(gate, *rows) == []
     assert not gate.has_compared(compared(*rows))
-    assert failing(Gate(level="worse"), *rows) == ["failure_rate"]
+    assert failing(RegressionGate(level="worse"), *rows) == ["failure_rate"]
 
 
 def test_maybe_worse_fails_at_the_level_maybe_alone() -> None:
     row = ("failure_rate", "maybe_worse", 0.1, 0.2)
-    assert failing(Gate(level="worse"), row) == []
-    assert failing(Gate(level="maybe"), row) == ["failure_rate"]
+    assert failing(RegressionGate(level="worse"), row) == []
+    assert failing(RegressionGate(level="maybe"), row) == ["failure_rate"]
 
 
 def test_the_measures_are_those_of_the_query(report: Any, past: Any) -> None:

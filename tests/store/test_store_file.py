@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ import duckdb
 import pytest
 
 import tooltrace as tt
+from tests.stores import create_empty_store
 from tooltrace.core.records import Loss
 from tooltrace.errors import ConfigError, StoreError
 from tooltrace.recording.settings import Settings
@@ -293,3 +295,20 @@ def test_journals_of_another_user_are_reported(
     assert place in told[1]
     assert place in told[2]
     journal.close()
+
+
+@pytest.mark.parametrize("durability", ["batch", "call"])
+def test_a_program_that_only_records_loads_no_duckdb_beside_a_copied_store(tmp_path: Path, durability: str) -> None:
+    """The recorder looks at a database that nobody used here yet, and recognises a store by its text."""
+    path = create_empty_store(tmp_path / "copy.duckdb")
+    code = f"""
+        import sys
+        import tooltrace as tt
+        tt.configure(store={str(path)!r}, durability={durability!r})
+        tt.trace_tool(lambda: 1, name="one")()
+        assert tt.shutdown()
+        assert "duckdb" not in sys.modules
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+    with open_reader(path) as db:
+        assert db.sql("SELECT tool FROM tool_calls").fetchall() == [("one",)]

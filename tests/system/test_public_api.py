@@ -106,6 +106,7 @@ def test_a_help_text_is_short_and_shows_no_objects(name: str) -> None:
     text = pydoc.plaintext.document(value)
     signature = next((line for line in text.splitlines() if f"{name}(" in line), "")
     assert " at 0x" not in signature
+    assert "<object object at 0x" not in text
     if name not in RECORDS:
         assert len(signature) < MAX_SIGNATURE, signature
     if not inspect.isclass(value) and callable(value):

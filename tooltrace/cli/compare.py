@@ -21,7 +21,7 @@ from tooltrace.cli.options import (
 from tooltrace.cli.query import all_option, by_option, columns_option, min_n_option
 from tooltrace.errors import BadParameter
 from tooltrace.report import compare as parse
-from tooltrace.report.gate import Gate
+from tooltrace.report.gate import RegressionGate
 from tooltrace.store.base import StoreBackend
 
 
@@ -31,7 +31,6 @@ from tooltrace.store.base import StoreBackend
         "tooltrace compare version:1.2..2.0",
         "tooltrace compare 7d",
         "tooltrace compare 14d..7d --tool fetch",
-        "tooltrace compare version:1.2..2.0 --fail-on worse --measures failure_rate,accuracy",
         "tooltrace compare 2026-01-01/2026-02-01..2026-02-01/2026-03-01 -f json",
     ),
 )
@@ -56,7 +55,7 @@ def compare(
     min_n: int | None,
     columns: list[str] | None,
     everything: bool,
-    gate: Gate | None,
+    gate: RegressionGate | None,
     limit: int | None,
     form: str,
     store: StoreBackend,

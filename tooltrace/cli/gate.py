@@ -11,7 +11,7 @@ import click
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.sanitize import clean
 from tooltrace.errors import near
-from tooltrace.report.gate import LEVELS, MEASURES, MIN_SLOWDOWN_MS, MIN_SLOWDOWN_PERCENT, Gate
+from tooltrace.report.gate import LEVELS, MEASURES, MIN_SLOWDOWN_MS, MIN_SLOWDOWN_PERCENT, RegressionGate
 from tooltrace.report.i18n import Translations
 from tooltrace.report.numbers import figure
 from tooltrace.store.result import QueryResult
@@ -25,7 +25,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def gate_options(meaning: str) -> Callable[[_F], _F]:
-    """Add ``--fail-on`` and the options about it; the command gets ``gate``, a Gate, or None without ``--fail-on``."""
+    """Add ``--fail-on`` and the options about it; the command gets ``gate``, a RegressionGate, or None without ``--fail-on``."""
 
     def add(command: _F) -> _F:
         @wraps(command)
@@ -45,7 +45,7 @@ def gate_options(meaning: str) -> Callable[[_F], _F]:
             known = {name: value for name, value in given.items() if value is not None}
             if fail_on is None and known:
                 raise UsageError(f"--{next(iter(known)).replace('_', '-')} needs --fail-on")
-            gate = None if fail_on is None else Gate(level=fail_on, **known)  # type: ignore[arg-type]
+            gate = None if fail_on is None else RegressionGate(level=fail_on, **known)  # type: ignore[arg-type]
             return command(*args, gate=gate, **options)
 
         slowdown = "With --fail-on: a latency fails only if it is longer by at least"
@@ -64,7 +64,7 @@ def gate_options(meaning: str) -> Callable[[_F], _F]:
     return add
 
 
-def exit_on_regression(compared: QueryResult, gate: Gate) -> None:
+def exit_on_regression(compared: QueryResult, gate: RegressionGate) -> None:
     """End the command with exit code 3 or 4 where the gate fails; say on standard error why."""
     regressions, tolerated = gate.regressions(compared), gate.tolerated(compared)
     for row in regressions:

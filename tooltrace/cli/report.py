@@ -24,7 +24,7 @@ from tooltrace.store.base import StoreBackend
 if TYPE_CHECKING:
     from tooltrace.report import Comparison, Report, TimeRange
     from tooltrace.report.build import OnQuery, SectionResult
-    from tooltrace.report.gate import Gate
+    from tooltrace.report.gate import RegressionGate
 
 FORMATS = ("html", "markdown", "json")
 _SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".json": "json"}
@@ -37,7 +37,6 @@ _SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".json": "json"}
         "tooltrace report --since 7d --format markdown",
         "tooltrace report --compare 7d --format markdown",
         "tooltrace report --compare 14d..7d --fail-on worse -o report.json",
-        "tooltrace report --compare 7d --fail-on worse --measures call_failure_rate,p95 --min-slowdown-percent 25 -o report.json",
     ),
 )
 @output_option("File to write; - is standard output.")
@@ -71,7 +70,7 @@ def report(
     until: str | None,
     tool: str | None,
     compared: str | None,
-    gate: Gate | None,
+    gate: RegressionGate | None,
     form: str | None,
     lang: str,
     store: StoreBackend,
@@ -135,7 +134,7 @@ def _write(text: str, output: Path | None) -> None:
         click.echo(f"Wrote {output} ({len(text.encode()) / 1024:,.0f} KiB).", err=True)
 
 
-def _exit_on_regression(comparison: SectionResult, gate: Gate) -> None:
+def _exit_on_regression(comparison: SectionResult, gate: RegressionGate) -> None:
     from tooltrace.report.narrative import chance_note, verdict_counts
 
     words = Translations("en")

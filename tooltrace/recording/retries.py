@@ -17,9 +17,11 @@ from types import FrameType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
+from opentelemetry.trace import get_current_span
 
 from tooltrace.core.lru import LruMap
 from tooltrace.faults import pass_on_signal
+from tooltrace.otel.tool_span import ToolSpan
 from tooltrace.redact.inspection import module_of
 
 if TYPE_CHECKING:
@@ -28,6 +30,14 @@ if TYPE_CHECKING:
 LIBRARIES: Final = ("stamina", "tenacity")
 MAX_FRAMES: Final = 60
 """Maximum number of frames that are searched for the state of a retry."""
+
+
+INNER_RETRIES: Final = "tooltrace.inner_retries"
+"""Attribute of an attempt: number of retries inside it, of a part of the tool that is not a traced call."""
+INNER_RETRY_ERRORS: Final = "tooltrace.inner_retry_errors"
+"""Attribute of an attempt: classes of the exceptions that these retries followed."""
+MAX_INNER_ERRORS: Final = 20
+"""Maximum number of these classes."""
 
 
 CLOCK_ERROR: Final = 0.001
@@ -88,12 +98,32 @@ def remember(attempt: Attempt, error: BaseException | None) -> None:
 
 
 def announce(library: str, error: BaseException | None) -> None:
-    """Note that ``library`` is about to retry what failed with ``error``; None: what returned an unwanted result."""
+    """Note that ``library`` is about to retry what failed with ``error``; None: what returned an unwanted result.
+
+    Inside a running attempt, where no traced call failed, the library retries a part of the tool: the attempt counts it.
+    """
     failed = None if error is None else _by_exception.get(id(error)) or _by_exception.get(_likeness(error))
     failed = failed or last_failed.get()
+    running = get_current_span()
+    if isinstance(running, ToolSpan) and (failed is None or failed.began < _began(running)):
+        _count_inner_retry(running, error)
+        return
     before = _announced.get()
     if failed is not None and (before is None or before.failed is not failed):
         _announced.set(RetryLink(failed, library))
+
+
+def _began(span: ToolSpan) -> float:
+    """Return the start of ``span`` on the clock of ``time.monotonic``."""
+    return time.monotonic() - (time.time_ns() - span.started_ns) / 1e9
+
+
+def _count_inner_retry(span: ToolSpan, error: BaseException | None) -> None:
+    attributes = span.span_attributes or {}
+    count, errors = attributes.get(INNER_RETRIES, 0), attributes.get(INNER_RETRY_ERRORS, ())
+    span.set_attribute(INNER_RETRIES, count + 1)
+    if error is not None and len(errors) < MAX_INNER_ERRORS:
+        span.set_attribute(INNER_RETRY_ERRORS, [*errors, type(error).__name__])
 
 
 def _likeness(error: BaseException) -> tuple[type, str]:

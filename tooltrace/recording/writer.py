@@ -84,7 +84,7 @@ class Writer:
         Raises OSError where the write fails, and where the worker's own thread must look at the store first.
         """
         if self._journal is not None:
-            if self._first.needs_duckdb:
+            if self._first.needs_look:
                 raise BlockingIOError(errno.EAGAIN, "there is a database that tooltrace has not used yet")
             self._write_to_journal(encode(record))
 

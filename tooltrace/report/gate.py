@@ -28,7 +28,7 @@ _NOT_COMPARED: Final = frozenset({"new", "gone", "too_few"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class RegressionGate:
     """The conditions under which a comparison fails."""
 
     level: str

@@ -67,8 +67,8 @@ class BackgroundFold:
 
     def _start(self) -> None:
         with suppress_faults("fold"):
-            # DuckDB is not loaded in this thread: the end of the process would abort in it. Readers fold such a store
-            if FirstWrite(self._paths).needs_duckdb:
+            # DuckDB must not be loaded in this thread: the end of the process would abort in it. Readers fold such a store
+            if FirstWrite(self._paths).needs_look:
                 return
             self._paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
             fd = _acquire(self._paths.journal / _USERS, LOCK_SH)

@@ -1,24 +1,36 @@
-"""The check of a path that tooltrace has not used yet. Loads DuckDB only where there is a database to look into."""
+"""The check of a path that tooltrace has not used yet. Loads DuckDB only for a database that does not look like a store."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import sys
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import Final
 
 from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.schema import META
 from tooltrace.store.store_file import check_location, is_new
+
+SEARCHED_BYTES: Final = 256 * 1024 * 1024
+"""Maximum bytes of a database in which the mark of a store is searched."""
+_MARK: Final = META.columns[0].comment.encode()
 
 
 def check_database(path: str | os.PathLike[str] | StorePaths) -> None:
     """Raise StoreError as ``check_location`` does, and where the file is the DuckDB database of another program.
 
     Raises StoreLocked where another program has such a database open.
-    Loads DuckDB only where there is a database that no version of tooltrace has used yet.
+    Loads DuckDB only where there is a database that no version of tooltrace has used here yet, such as a copy, and that
+    does not have the mark of a store.
     """
     paths = StorePaths.of(path)
     check_location(paths)
     if not is_new(paths) or not paths.database.exists() or paths.database.stat().st_size == 0:
+        return
+    if "duckdb" not in sys.modules and _has_mark(paths.database):
         return
     import duckdb
 
@@ -36,6 +48,18 @@ def check_database(path: str | os.PathLike[str] | StorePaths) -> None:
             con.close()
 
 
+def _has_mark(database: Path) -> bool:
+    """Whether the file has the comment on a column of a store, which DuckDB stores as plain text.
+
+    The caller must not have the file open: closing it here would release DuckDB's lock.
+    """
+    try:
+        with database.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+            return content.find(_MARK, 0, SEARCHED_BYTES) >= 0
+    except (OSError, ValueError):
+        return False
+
+
 class FirstWrite:
     """The check of a path before the first write beside it, by a recorder that must not raise StoreError.
 
@@ -49,8 +73,8 @@ class FirstWrite:
         """The inode, size and time of the file that was refused, and the reason."""
 
     @property
-    def needs_duckdb(self) -> bool:
-        """Whether the check would load DuckDB, because there is a database that tooltrace has not used yet."""
+    def needs_look(self) -> bool:
+        """Whether the check would read the file, because there is a database that tooltrace has not used here yet."""
         return not self._is_passed and is_new(self._paths) and self._identity() is not None
 
     def check(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from tooltrace.core.keywords import UNSET
 from tooltrace.core.records import Gate
 from tooltrace.core.response import PausedCall, ResponseMeta, ToolResponse
 from tooltrace.errors import ReviewError
@@ -31,8 +32,6 @@ from tooltrace.tools.validation import PreparedCall
 
 Decision = Literal["approved", "declined", "expired"]
 
-MISSING: Any = object()
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewDecision:
@@ -43,7 +42,7 @@ class ReviewDecision:
     note: str | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
     """Arguments that the person provided or changed."""
-    result: Any = MISSING
+    result: Any = UNSET
     """Result of an execution outside the registry."""
 
 
@@ -102,7 +101,7 @@ def answer_of(
             f"inputs must map argument names to values, got {type(inputs).__name__}; the call is still paused"
         )
     refused = approve is False or decline not in (None, False)
-    allowed = bool(approve) or inputs is not None or result is not MISSING
+    allowed = bool(approve) or inputs is not None or result is not UNSET
     if refused == allowed:
         passed = "both yes and no" if refused else "neither yes nor no"
         raise ReviewError(
@@ -128,7 +127,7 @@ def load_paused(paused: Any, decision: ReviewDecision) -> tuple[PausedCall, Revi
     """
     paused = _parsed_pause(paused)
     late = paused.expires_at is not None and datetime.now(UTC) > paused.expires_at
-    return paused, replace(decision, decision="expired", inputs={}, result=MISSING) if late else decision
+    return paused, replace(decision, decision="expired", inputs={}, result=UNSET) if late else decision
 
 
 def _parsed_pause(paused: PausedCall | ToolResponse | Mapping[str, Any] | str | bytes) -> PausedCall:
@@ -178,7 +177,7 @@ def prepare_resume(state: RegistryState, paused: PausedCall, decision: ReviewDec
 def _check_decision(paused: PausedCall, decision: ReviewDecision) -> None:
     if decision.decision != "approved":
         return
-    if (paused.kind == "external") != (decision.result is not MISSING):
+    if (paused.kind == "external") != (decision.result is not UNSET):
         wants = "result=" if paused.kind == "external" else "approve= or inputs="
         raise ReviewError(f"the call {paused.call_id} requires {wants}; it is still paused")
 
@@ -204,7 +203,7 @@ def resume_context(paused: PausedCall) -> AbstractContextManager[None]:
 
 def runs_tool(decision: ReviewDecision) -> bool:
     """Whether the tool is run now. Otherwise it was run elsewhere, or the call was declined or has expired."""
-    return decision.decision == "approved" and decision.result is MISSING
+    return decision.decision == "approved" and decision.result is UNSET
 
 
 def finish_without_run(prepared: PreparedCall, decision: ReviewDecision) -> ToolResponse:
@@ -240,9 +239,7 @@ def record_decision(paused: PausedCall, decision: ReviewDecision, spec: ToolSpec
     with suppress_faults("record", lost=1):
         redactions = [each for each in (settings.redaction, spec.redact) if each is not None]
         sanitizer = Sanitizer(redactions, settings.field_limit)
-        changed = {
-            name: value for name, value in decision.inputs.items() if paused.arguments.get(name, MISSING) != value
-        }
+        changed = {name: value for name, value in decision.inputs.items() if paused.arguments.get(name, UNSET) != value}
         if (spec.capture or settings.capture) != "full":
             changed = dict.fromkeys(changed)
         recorder.put(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from threading import RLock
 from typing import Any, TypeVar, Unpack, overload
 
-from tooltrace.core.keywords import checked_keywords
+from tooltrace.core.keywords import UNSET, checked_keywords
 from tooltrace.core.response import PausedCall, ToolResponse
 from tooltrace.errors import ConfigError
 from tooltrace.tools import execution, human_review, injection, model_schemas, options, toolkits
@@ -21,8 +21,6 @@ from tooltrace.tools.registered_tool import Adapt, CallLimiter, RegisteredTool
 from tooltrace.tools.state import RegistryState
 
 T = TypeVar("T")
-
-_LATER: Any = object()
 
 logger = logging.getLogger("tooltrace")
 
@@ -63,7 +61,7 @@ class ToolRegistry:
     @overload
     def register(self, /, *, replace: bool = False, **words: Unpack[OptionWords]) -> Callable[[T], T]: ...
     @checked_keywords()
-    def register(self, tool: Any = _LATER, /, *, replace: bool = False, **words: Unpack[OptionWords]) -> Any:
+    def register(self, tool: Any = UNSET, /, *, replace: bool = False, **words: Unpack[OptionWords]) -> Any:
         """Register a tool, or all tools of a toolkit, and return the argument; also a decorator, bare or with options.
 
         Accepts a function, method, partial or callable object; an object with ``name``, ``description`` and
@@ -72,7 +70,7 @@ class ToolRegistry:
         provider runs: ``schemas`` returns it unchanged, and ``execute`` returns an error. Options are the fields of
         ToolOptions. ``replace`` allows replacing a tool of the same name. Raises ConfigError, and then registers nothing.
         """
-        if tool is _LATER:
+        if tool is UNSET:
             return lambda later: self.register(later, replace=replace, **words)
         self._add_tools([self._registered(each, words) for each in _tools_of(tool, words)], replace=replace)
         return tool
@@ -153,7 +151,7 @@ class ToolRegistry:
         approve: bool | None = None,
         decline: bool | str | None = None,
         inputs: Mapping[str, Any] | None = None,
-        result: Any = human_review.MISSING,
+        result: Any = UNSET,
         answered_by: str | None = None,
         note: str | None = None,
     ) -> ToolResponse:
@@ -181,7 +179,7 @@ class ToolRegistry:
         approve: bool | None = None,
         decline: bool | str | None = None,
         inputs: Mapping[str, Any] | None = None,
-        result: Any = human_review.MISSING,
+        result: Any = UNSET,
         answered_by: str | None = None,
         note: str | None = None,
     ) -> ToolResponse:
