@@ -53,7 +53,7 @@
 --   excess_high      high(excess_failures)  95 % interval of excess_failures
 --   clusters         count                  conversations among calls, or traces without a conversation
 --   design_effect    ratio                  calls for each independent one that rate is as precise as
---   open_failures    count                  failed calls in a row until now, if chance does not explain so many; else 0
+--   open_failures    count                  failed calls in a row until now, if chance explains fewer; else 0
 --   changed_at       time                   start of the first failed call since which more calls fail; NULL if no change is likely enough
 --   before_rate      share                  share of calls that failed before changed_at
 --   after_rate       share                  share of calls that failed since changed_at

@@ -88,7 +88,9 @@ def test_messages_that_differ_in_names_and_numbers_are_one_kind(engine, make, me
      "not found: bob@example.com", "'unbalanced", "错误: 超时"],
 )  # fmt: skip
 def test_plain_words_stay_as_they_are(engine, make, message):
-    assert column(answer(engine(make(status="error", error_message=message))), "message", "pattern") == [(message, message)]
+    assert column(answer(engine(make(status="error", error_message=message))), "message", "pattern") == [
+        (message, message)
+    ]
 
 
 def test_other_words_other_codes_and_other_tools_are_other_errors(engine, make):

@@ -1,4 +1,4 @@
-"""What was recorded, and what is missing for other queries."""
+"""The query counts what was recorded, and shows what is missing for other queries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ def test_each_kind_of_data_is_counted(engine, make):
         make(status=None, ending="paused", started_at=START + timedelta(minutes=1)),
         make(tool="fetch"),
     ]
-    labels = [Outcome(call_id=call.call_id, span_id=call.span_id, correct=True, labeler="h", labeled_at=START) for call in (calls[0], calls[2])]
+    labels = [
+        Outcome(call_id=call.call_id, span_id=call.span_id, correct=True, labeler="h", labeled_at=START)
+        for call in (calls[0], calls[2])
+    ]
     gate = Gate(call_id=calls[4].call_id, span_id=calls[4].span_id, kind="confirmation", asked_at=START)
     relation = run(engine(*calls, *labels, gate), "recorded")
     rows = {row[0]: dict(zip(relation.columns[1:], row[1:], strict=True)) for row in relation.fetchall()}

@@ -67,7 +67,7 @@ def test_a_hostile_trace_adds_no_markup(foul, built):
 
 def test_the_figures_are_those_of_the_store(past, built):
     text = as_markdown(built(past, "20d"), Translations("en"))
-    assert re.search(r"^\| `fetch` \| \d+ \[[^|]+\] \| \d+ \| 900 \|", text, re.MULTILINE)
+    assert re.search(r"^\| `fetch` \| [\d.]+ % \[[^|]+\] \|.*\| \d+ \| 900 \|", text, re.MULTILINE)
     assert "Overconfident: the mean confidence is 90.0 %" in text
     assert "tooltrace query ranking --since" in text
 

@@ -49,9 +49,8 @@ READY = {
 def open_page(page, demo: str, failed: str, name: str) -> None:
     page.goto(demo + addresses(failed)[name])
     page.wait_for_selector(READY[name])
-    for body in page.locator(".panel .body").all():
-        body.scroll_into_view_if_needed()
-    until(page, "!document.querySelector('.wait')")
+    scroll = "(() => { const one = document.querySelector('.wait'); one?.scrollIntoView(); return !one; })()"
+    until(page, scroll)  # what is below the screen loads when it is reached
     page.evaluate("scrollTo(0, 0)")
 
 

@@ -77,7 +77,7 @@ def visited(shown):
 def test_recorded_text_is_escaped_on_every_page(visited):
     client, _ = visited
     paths = [
-        "/tiles", "/tools", "/calls/newest", "/calls/more", "/options/tool", "/options/code", "/panel/failure_rate", "/panel/errors",
+        "/tiles", "/tools", "/verdict", "/calls/newest", "/calls/more", "/options/tool", "/options/code", "/panel/failure_rate", "/panel/errors",
         "/panel/sources", "/panel/incidents?min_n=0&failing=1", "/panel/changes", "/panel/timeline?chart=timeline&by=version", "/panel/laundering",
         "/panel/next_action", "/panel/gates", "/panel/signals?min_n=0", "/panel/recent", "/panel/audit", "/panel/around",
     ]  # fmt: skip

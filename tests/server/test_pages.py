@@ -22,7 +22,10 @@ PAGES = [
     "/tiles",
     "/tiles/gap",
     "/tools",
+    "/verdict",
+    "/verdict?tool=search",
     "/tool?name=search",
+    "/tool/more?name=search",
     "/calls",
     "/calls/newest",
     "/calls/more",
@@ -264,7 +267,16 @@ def test_every_link_and_panel_preserves_the_end_of_the_time_range(shown):
     client = shown(call(started_at=at, status="error", code="GONE"))
     window = {"since": (at - timedelta(hours=1)).isoformat(), "until": (at + timedelta(hours=1)).isoformat()}
     found = set()
-    for path in ("/", "/tools", "/tool?name=search", "/calls", "/calls/newest", "/panel/errors", "/panel/ranking", "/sql"):
+    for path in (
+        "/",
+        "/tools",
+        "/tool?name=search",
+        "/calls",
+        "/calls/newest",
+        "/panel/errors",
+        "/panel/ranking",
+        "/sql",
+    ):
         text = client.get(path, params={**dict(pair.split("=") for pair in path.split("?")[1:]), **window}).text
         found |= {html.unescape(link) for link in re.findall(r'(?:href|hx-get|data-sparks)="([^"]+)"', text)}
     of_windows = {link for link in found if "since=" in link and not re.search(r"since=(1h|24h|7d|30d|all)\b", link)}

@@ -58,6 +58,8 @@ UNITS = {
 """Units that a column can have; besides them ``low(x)`` and ``high(x)``, the ends of the interval of ``x``."""
 
 _SECTION = re.compile(r"(alias|by|parameters|columns|important|hidden|verdict|next|source):\s*(.*)")
+_TEXTS = ("verdict", "next", "source")
+"""Sections whose text begins on the line of their name."""
 _PICK = re.compile(r"first|(?:max|false)\((\w+)\)")
 _FIELD = re.compile(r"\{(\w+)\}")
 _ROW = re.compile(r"([a-z][a-z0-9_]*)\s+(\S+(?: = \S+)?)\s{2,}(\S.*)")
@@ -144,12 +146,8 @@ def _start_section(heading: QueryHeader, section: str, rest: str, parser: _Heade
         return replace(heading, important=names)
     if section == "hidden":
         return replace(heading, hidden=names)
-    if section == "verdict":
-        return replace(heading, verdict=rest)
-    if section == "next":
-        return replace(heading, next=rest)
-    if section == "source":
-        return replace(heading, source=rest)
+    if section in _TEXTS:
+        return replace(heading, **{section: rest})  # type: ignore[arg-type]  # these sections are texts
     if rest:
         raise parser.fault(f"'{section}:' must be followed by one row per line; got text on the same line")
     return heading

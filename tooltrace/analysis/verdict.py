@@ -110,7 +110,9 @@ def _failing(row: Row, incident: Row | None) -> Sentence:
         clauses.append(_error(row))
     clauses.append(Clause("count", {"failed_calls": _count(row["failed_since"] or row["failed_calls"])}))
     is_open = bool(row["open_failures"]) or incident is not None
-    clauses.append(Clause("open" if is_open else "last_failure", {"last_failed_at": Figure(row["last_failed_at"], "time")}))
+    clauses.append(
+        Clause("open" if is_open else "last_failure", {"last_failed_at": Figure(row["last_failed_at"], "time")})
+    )
     if row["too_few"]:
         clauses.append(Clause("few", {"low": Figure(row["low"], "share"), "high": Figure(row["high"], "share")}))
     links = [Link("calls", {"tool": tool, "status": "error"})]
@@ -139,7 +141,9 @@ def _error(row: Row) -> Clause:
 
 def _ended(incidents: QueryResult) -> tuple[Sentence, ...]:
     """Return a sentence on the incident with the most failures, if all have ended."""
-    certain = [row for row in incidents.dicts() if row["ended"] is not None and not row["too_few"] and not row["bursty"]]
+    certain = [
+        row for row in incidents.dicts() if row["ended"] is not None and not row["too_few"] and not row["bursty"]
+    ]
     if not certain:
         return ()
     worst = max(certain, key=lambda row: row["failures"])

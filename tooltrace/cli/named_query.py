@@ -17,6 +17,8 @@ from tooltrace.cli.next_command import OVERVIEW, next_of, print_next, program
 from tooltrace.cli.output_file import is_file
 from tooltrace.cli.sanitize import clean
 from tooltrace.errors import StoreMissing, UnknownQuery, near
+from tooltrace.report.i18n import Translations
+from tooltrace.report.sentences import as_text
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import QueryResult, Row
 
@@ -82,9 +84,6 @@ def run_query(
 
 def print_verdict(query: Query, result: QueryResult) -> None:
     """Print the sentence that the result supports, if its query has one."""
-    from tooltrace.report.i18n import Translations
-    from tooltrace.report.sentences import as_text
-
     sentence = query_verdict(query, result)
     if sentence is not None:
         click.echo(clean(as_text(sentence, Translations("en"))), err=True)

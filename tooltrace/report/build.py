@@ -97,7 +97,7 @@ class Report:
 
     @property
     def verdict(self) -> Verdict | None:
-        """What the report says about the tools, in at most three sentences; None for a comparison."""
+        """The verdict on the tools, in at most three sentences; None for a comparison."""
         incidents = next((section for section in self.overview if section.part.query == "incidents"), None)
         if self.tools is None or incidents is None:
             return None

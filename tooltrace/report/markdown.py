@@ -16,8 +16,8 @@ from tooltrace.report.build import Report, SectionResult
 from tooltrace.report.compare import Comparison, ComparisonSide
 from tooltrace.report.i18n import Translations
 from tooltrace.report.narrative import calibration_sentence, chance_note, top_rows, translate_rows, verdict_counts
-from tooltrace.report.sentences import TRACED_UNITS, pieces
 from tooltrace.report.numbers import NUMERIC_UNITS, UNKNOWN, figure, interval
+from tooltrace.report.sentences import TRACED_UNITS, pieces
 from tooltrace.report.time_range import TimeRange
 
 MAX_TEXT_LENGTH = 160
@@ -117,7 +117,9 @@ def _section_lines(section: SectionResult, words: Translations, level: str) -> I
         section.part.query, section.result.columns, section.result.rows[: min(section.part.rows, MAX_ROWS)], words
     )
     rows = [[_cell(section, row, place, words) for place in shown] for row in translated]
-    yield from table([words.column(c.name, section.part.query) for c in columns], [c.unit in NUMERIC_UNITS for c in columns], rows)
+    yield from table(
+        [words.column(c.name, section.part.query) for c in columns], [c.unit in NUMERIC_UNITS for c in columns], rows
+    )
     yield from ("", _command_and_rest(section, len(section.result.rows) - len(rows), words), "")
 
 

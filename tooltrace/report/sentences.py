@@ -13,7 +13,6 @@ from tooltrace.report.i18n import Translations
 from tooltrace.report.json_values import json_safe
 from tooltrace.report.numbers import UNKNOWN, figure
 
-
 TRACED_UNITS = ("text", "code", "message")
 """Units of values that come from a trace."""
 
@@ -70,7 +69,10 @@ def as_data(verdict: Verdict, words: Translations) -> dict[str, Any]:
             {
                 "text": as_text(sentence, words),
                 "clauses": [
-                    {"kind": clause.kind, "values": {name: json_safe(value.value) for name, value in clause.values.items()}}
+                    {
+                        "kind": clause.kind,
+                        "values": {name: json_safe(value.value) for name, value in clause.values.items()},
+                    }
                     for clause in sentence.clauses
                 ],
                 "links": [{"kind": link.kind, **link.params} for link in sentence.links],

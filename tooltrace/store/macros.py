@@ -69,15 +69,19 @@ _VARYING = (
     (r"""(\B|\b[bru])''.*?''\B|\B".*?"\B|`[^`]*`|“[^”]*”|「[^」]*」""", "<text>"),
     (r"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s<>()]+", "<url>"),
     (
-        r"(\B(~|\.{1,2})?|\b[A-Za-z]:)[/\\]+[\w.@%+~-]+([/\\]+[\w.@%+~-]+)*[/\\]?"  # absolute or relative
-        r"|\b[\w.@+-]+([/\\][\w.@+-]+){2,}"  # a/b/c; a/b may be "and/or"
-        r"|\b[\w@+-]+[/\\][\w@+-]+\.\w+",  # a/b.txt
+        (
+            r"(\B(~|\.{1,2})?|\b[A-Za-z]:)[/\\]+[\w.@%+~-]+([/\\]+[\w.@%+~-]+)*[/\\]?"  # absolute or relative
+            r"|\b[\w.@+-]+([/\\][\w.@+-]+){2,}"  # a/b/c; a/b may be "and/or"
+            r"|\b[\w@+-]+[/\\][\w@+-]+\.\w+"
+        ),  # a/b.txt
         "<path>",
     ),
     (
-        r"\b[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b"  # UUID
-        r"|\b0x[0-9A-Fa-f]+\b|\b\d*[A-Fa-f][0-9A-Fa-f]{7,}\b|\b\d{4,}[A-Fa-f]+\b"  # hex, with a letter in it
-        r"|\b\w*\d[A-Za-z_]+\d\w*\b",  # letters between digits
+        (
+            r"\b[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b"  # UUID
+            r"|\b0x[0-9A-Fa-f]+\b|\b\d*[A-Fa-f][0-9A-Fa-f]{7,}\b|\b\d{4,}[A-Fa-f]+\b"  # hex, with a letter in it
+            r"|\b\w*\d[A-Za-z_]+\d\w*\b"
+        ),  # letters between digits
         "<id>",
     ),
     (r"\d+([.,]\d+)*([eE][-+]\d+)?", "<n>"),
