@@ -219,7 +219,7 @@ function paint(figure) {
   echarts.getInstanceByDom(holder)?.dispose();
   const chart = echarts.init(holder, null, { renderer: "canvas" });
   chart.setOption(option);
-  if (address?.startsWith("/data/")) marks(chart, address, colours, option.xAxis.max);
+  if (address?.startsWith(`${document.documentElement.dataset.prefix ?? ""}/data/`)) marks(chart, address, colours, option.xAxis.max);
   live.add(figure);
   sizes.observe(figure);
 }
