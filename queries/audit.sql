@@ -64,11 +64,11 @@ WITH retried_attempts AS (
         ORDER BY attempt_order(attempt, started_at, span_id)
         ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
     ) AS succeeded_later
-    FROM tool_calls
+    FROM attempts
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($tool IS NULL OR tool = $tool)
-      AND call_id IN (SELECT call_id FROM tool_calls WHERE retryable AND status = 'error')
+      AND call_id IN (SELECT call_id FROM attempts WHERE retryable AND status = 'error')
 ),
 cited AS (
     SELECT
@@ -104,7 +104,7 @@ scoped AS (
         coalesce(rule_grade, '') = 'unread' AS was_unread,
         coalesce(rule_grade, '') = 'heuristic' AND status <> 'success' AS had_hidden,
         call_id AS attempt_call
-    FROM tool_calls
+    FROM attempts
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)

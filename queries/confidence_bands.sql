@@ -44,8 +44,8 @@ WITH scoped AS (
         correct,
         /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS draw,
         CASE WHEN confidence < 0.5 THEN 1 WHEN confidence < 0.8 THEN 2 ELSE 3 END AS rank
-    FROM tool_calls
-    LEFT JOIN judged ON judged.span_id = tool_calls.span_id
+    FROM attempts
+    LEFT JOIN judged ON judged.span_id = attempts.span_id
     WHERE is_finished(status, ending)
       AND confidence BETWEEN 0 AND 1
       AND ($since IS NULL OR started_at >= $since)

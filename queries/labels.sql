@@ -16,5 +16,5 @@
 SELECT call_id, span_id, correct, score, labeler, reason, labeled_at
 FROM outcomes
 WHERE call_id = $call_id
-   OR span_id IN (SELECT span_id FROM tool_calls WHERE call_id = $call_id)
+   OR span_id IN (SELECT span_id FROM attempts WHERE call_id = $call_id)
 ORDER BY labeled_at, labeler

@@ -52,7 +52,7 @@ WITH scoped AS (
         is_finished(status, ending) AS finished,
         ending NOT IN ('paused', 'declined', 'expired') AS executed,
         ($until IS NULL OR started_at < $until) AND ($tool IS NULL OR tool = $tool) AS in_scope
-    FROM tool_calls
+    FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
 ),
 -- later attempts of the call, for call ids with several attempts; most calls have one

@@ -69,7 +69,7 @@ WITH scoped AS (
         coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,
         known_ms(duration_ms) AS tool_ms,
         coalesce(known_ms(consumer_ms), 0) AS waited_ms
-    FROM tool_calls
+    FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)

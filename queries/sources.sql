@@ -57,7 +57,7 @@ WITH finished AS (
         CASE WHEN confidence BETWEEN 0 AND 1 THEN confidence END AS valid_confidence,
         CASE WHEN status <> 'error' THEN 1 ELSE 0 END AS answered,
         CASE WHEN status <> 'error' AND coalesce(CAST(sources AS VARCHAR), '[]') = '[]' THEN 1 ELSE 0 END AS unsourced
-    FROM tool_calls
+    FROM attempts
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)

@@ -48,7 +48,7 @@ const found = new WeakMap();
 // The incidents that evidence supports, the gravest first. The query runs once for each figure.
 function incidentsOf(figure) {
   const address = figure.dataset.marks ?? "";
-  if (!address.startsWith("/data/")) return Promise.resolve([]);
+  if (!address.startsWith(`${document.documentElement.dataset.prefix ?? ""}/data/`)) return Promise.resolve([]);
   if (!found.has(figure)) found.set(figure, fetch(address).then((response) => response.json()).then(incidentRows));
   return found.get(figure);
 }

@@ -21,10 +21,10 @@ from tooltrace.cli.sanitize import clean
         ("\x1b]52;c;cm0gLXJm\x07copied", "copied"),
         ("\x1bPq#0\x1b\\dcs", "dcs"),
         ("\x1bcreset", "reset"),
-        ("cut \x1b[", "cut "),
-        ("cut \x1b]0;title", "cut 0;title"),
-        ("a\r\nb\tc\rd", "a b cd"),
-        ("\u202eback\u2066", "back"),
+        ("cut \x1b[", r"cut \x1b["),
+        ("cut \x1b]0;title", r"cut \x1b]0;title"),
+        ("a\r\nb\tc\rd", r"a b c\x0dd"),
+        ("\u202eback\u2066", r"\u202eback\u2066"),
     ],
 )
 def test_known_tricks(text, shown):

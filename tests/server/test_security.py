@@ -167,3 +167,25 @@ def test_a_location_stays_on_this_server(tmp_path):
     with running(site) as address, httpx.Client() as client:
         answer = client.get(f"{address}//evil.example/?token={site.token}")
         assert not re.match(r"(https?:)?//", answer.headers.get("location", "")), answer.headers
+
+
+CROSS = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}
+LINK = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+
+
+@pytest.mark.parametrize("path", ["/panel/incidents", "/data/recent", "/tiles", "/calls/newest", "/"])
+def test_another_site_cannot_make_the_server_run_queries(shown, path):
+    client = shown(call())
+    assert client.get(path, headers=CROSS).status_code == 403
+    assert client.get(path, headers=LINK).status_code == (200 if path == "/" else 403)
+    assert client.get(path, headers={"sec-fetch-site": "same-origin"}).status_code == 200
+
+
+def test_a_page_in_a_frame_of_another_site_runs_no_query(shown):
+    assert shown(call()).get("/", headers={**LINK, "sec-fetch-dest": "iframe"}).status_code == 403
+
+
+def test_refusals_are_logged(shown, caplog, monkeypatch):
+    monkeypatch.setattr("tooltrace.server.refusals.INTERVAL_SECONDS", 0.0)
+    shown(call()).get("/data/recent", headers={"host": "evil.example"})
+    assert "refused GET '/data/recent' of 127.0.0.1: 421: 'evil.example' is not a name of this server" in caplog.text

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from typing import Any
 
 from tooltrace.cli.sanitize import clean
+from tooltrace.core.visible import BLANK
 from tooltrace.report.json_values import json_safe
 from tooltrace.report.numbers import format_number
 from tooltrace.store.result import QueryResult, ResultColumn, Row
@@ -29,6 +30,8 @@ def format_value(value: Any, unit: str = "") -> str:
     if isinstance(value, int | date):
         return str(value)
     text = clean(value if isinstance(value, str) else str(json_safe(value)))
+    if isinstance(value, str) and not value.strip():
+        return BLANK
     return text if len(text) <= MAX_TEXT_LENGTH else f"{text[:MAX_TEXT_LENGTH]}…"
 
 

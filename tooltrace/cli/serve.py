@@ -54,6 +54,12 @@ GRPC_PORT = 4317
     type=click.IntRange(0, 65535),
     help=f"Port of OTLP over gRPC; 0 for any free port.  [default: {GRPC_PORT}, with the extra 'grpc']",
 )
+@click.option(
+    "--root-path",
+    default="",
+    metavar="PATH",
+    help="Path below which a reverse proxy serves the pages, such as /tooltrace.",
+)
 @click.option("--allow-host", multiple=True, metavar="NAME", help="Another host name of this server; repeatable.")
 @click.option(
     "--token",
@@ -68,6 +74,7 @@ def serve(
     host: str,
     port: int | None,
     grpc_port: int | None,
+    root_path: str,
     allow_host: tuple[str, ...],
     token: str | None,
     capture: Capture,
@@ -85,9 +92,14 @@ def serve(
     elif otlp and _is_installed("grpc"):
         grpc_port = GRPC_PORT
 
+    from tooltrace.server.prefix import checked_prefix
     from tooltrace.server.site import Site
 
-    site = Site.of(store, host=host, names=allow_host, token=token)
+    try:
+        prefix = checked_prefix(root_path)
+    except ConfigError as error:
+        raise UsageError(str(error)) from error
+    site = Site.of(store, host=host, names=allow_host, token=token, prefix=prefix)
     with _background_fold(store):
         try:
             _run(site, journal, capture, host, port, grpc_port)
@@ -148,7 +160,7 @@ async def _serve(site: Site, receiver: Receiver | None, host: str, port: int, gr
 
 def _print_addresses(site: Site, host: str, http: int, grpc: int | None, *, otlp: bool) -> None:
     address = f"http://{_url_host(host)}:{http}"
-    link = address if site.token is None else f"{address}/?token={site.token}"
+    link = address if site.token is None else f"{address}{site.prefix}/?token={site.token}"
     click.echo(f"Serving {site.store} on {link} (press Ctrl-C to stop)")
     if not otlp:
         return

@@ -8,17 +8,22 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from tooltrace.analysis import query_store
+from tooltrace.analysis import find
 from tooltrace.analysis.verdict import Verdict, tools_verdict
 from tooltrace.report import sections
 from tooltrace.report.compare import Comparison
 from tooltrace.report.sections import Section
 from tooltrace.report.time_range import TimeRange
-from tooltrace.store.base import Store, StoreBackend, open_store
+from tooltrace.store.base import QuerySession, Store, StoreBackend, open_store
 from tooltrace.store.result import QueryResult
 
 OnQuery = Callable[[str], None]
 """Callback for progress, called with the name of the next query."""
+
+THREADS = 1
+"""Threads of a query: one needs less memory and CPU time than several."""
+MEMORY_MIB = 512
+"""Memory of the queries, before DuckDB writes to temporary files."""
 
 _OPTIONS = ("since", "until", "tool")
 
@@ -143,14 +148,22 @@ def build_report(
     store: Store, about: TimeRange[datetime] | Comparison, on_query: OnQuery = lambda _name: None
 ) -> Report:
     """Build the report on ``store``. Raises StoreMissing, StoreLocked and the other errors of a query."""
-    store, now = open_store(store), datetime.now(UTC)
+    store = open_store(store)
+    with store.session(threads=THREADS, memory_mib=MEMORY_MIB) as session:
+        return _build(store, session, about, on_query)
+
+
+def _build(
+    store: StoreBackend, session: QuerySession, about: TimeRange[datetime] | Comparison, on_query: OnQuery
+) -> Report:
+    now = datetime.now(UTC)
 
     def run(part: Section, **more: Any) -> SectionResult:
         on_query(part.query)
         params = {**about.params, **part.params, **more}
         if part.query == "timeline" and isinstance(about, TimeRange) and (length := about.length) is not None:
             params["span_s"] = max(round(length.total_seconds()), 1)  # a chart shows the complete window
-        result = query_store(store, part.query, by=part.by, may_start_later=True, **params)
+        result = session.query(find(part.query).statement(part.by, may_start_later=True, **params))
         return SectionResult(part, params, result.detached())
 
     if isinstance(about, Comparison):

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from tooltrace.core.visible import visible_name
 from tooltrace.analysis.verdict import Verdict
 from tooltrace.report.build import Report, SectionResult
 from tooltrace.report.compare import Comparison, ComparisonSide
@@ -28,9 +29,6 @@ MAX_ROWS = 50
 """Maximum rows of one table."""
 _MAX_COMMAND_LENGTH = 2000
 
-_INVISIBLE = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]+"
-)
 _TICKS = re.compile(r"`+")
 
 
@@ -203,6 +201,6 @@ def _span(since: datetime | None, until: datetime | None, words: Translations) -
 
 
 def _visible(text: str, longest: int) -> str:
-    """Return ``text`` on one line, without characters that reverse or hide other text."""
-    shown = " ".join(_INVISIBLE.sub(" ", text).split())
+    """Return ``text`` on one line, with escapes for characters that reverse or hide other text."""
+    shown = visible_name(" ".join(text.split()) or " ") if text else ""
     return shown if len(shown) <= longest else f"{shown[:longest]}…"

@@ -8,9 +8,14 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from tooltrace import assets
+from tooltrace.core.visible import shortened, visible, visible_name
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+MOST_TITLE_CHARACTERS = 1000
+"""Characters of a cut name in its title."""
 
 
 def iso(time: Any) -> str:
@@ -25,6 +30,22 @@ def anchor(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", text)
 
 
+def finalized(value: Any) -> Any:
+    """Return text with escapes for characters that hide or rearrange text. ``|e`` in a template leaves a value as it is."""
+    return visible(value) if type(value) is str else value  # markup of a template is a subclass of str
+
+
+def name(text: Any) -> Any:
+    """Return a name from a trace: in one line, never blank, and a long one cut, with a longer part in its title."""
+    from markupsafe import Markup, escape
+
+    whole = visible_name(str(text))
+    shown = shortened(whole)
+    if shown == whole:
+        return escape(whole)
+    return Markup('<span title="{}">{}</span>').format(whole[:MOST_TITLE_CHARACTERS], shown)
+
+
 def templates(**filters: Callable[..., Any]) -> Environment:
     """Return the template environment: values are escaped, and a missing value is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -33,8 +54,9 @@ def templates(**filters: Callable[..., Any]) -> Environment:
         loader=FileSystemLoader(assets.path("dashboards")),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=finalized,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"iso": iso, "anchor": anchor, "size": len, **filters}
+    environment.filters |= {"iso": iso, "anchor": anchor, "name": name, "size": len, **filters}
     return environment

@@ -30,6 +30,7 @@ from tooltrace.server import (
 from tooltrace.server.disconnect import CancelOnDisconnect
 from tooltrace.server.error_pages import HANDLED, handle_crash, handle_known_error
 from tooltrace.server.health import HealthCheck
+from tooltrace.server.prefix import PathPrefix
 from tooltrace.server.query_cache import QueryCache
 from tooltrace.server.request import AppState
 from tooltrace.server.security import SecurityMiddleware
@@ -88,6 +89,7 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
         routes=[*routes, *more, *files],
         exception_handlers=handlers,
         middleware=[
+            Middleware(PathPrefix, prefix=site.prefix),
             Middleware(CancelOnDisconnect),
             Middleware(SecurityMiddleware, site=site),
             Middleware(GZipMiddleware, minimum_size=1024),

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 
 from tooltrace.errors import ConfigError
 from tooltrace.server.app import application
+from tooltrace.server.connections import MAX_CONNECTIONS, BoundedProtocol
 from tooltrace.server.site import Site
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 GRACE_SECONDS: Final = 1
 """Seconds that running requests have to end at shutdown."""
-MAX_CONNECTIONS: Final = 512
-"""Maximum number of open connections; uvicorn answers 503 above it."""
 
 
 class _UvicornServer(uvicorn.Server):
@@ -86,6 +85,7 @@ def _server(app: ASGIApp) -> _UvicornServer:
         log_level="error",  # an invalid request of a client is not worth a log line
         access_log=False,
         server_header=False,
+        http=BoundedProtocol,
         limit_concurrency=MAX_CONNECTIONS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any
 from anyio import CapacityLimiter, to_thread
 
 from tooltrace.analysis import find
+from tooltrace.server.shared_lease import SharedLease
 from tooltrace.store.base import Cancellation, Store, open_store
 from tooltrace.store.result import QueryResult, Statement
 
@@ -26,8 +28,10 @@ UNCHANGED_SECONDS = 20.0
 """Seconds a result stays fresh in an unchanged store; relative windows ("7d") move with the clock."""
 MAX_RESULTS = 200
 """Maximum number of cached results."""
-MAX_CONCURRENT = 2
-"""Maximum number of concurrent queries: each one uses all cores by itself."""
+MAX_CONCURRENT = min(4, os.cpu_count() or 2)
+"""Maximum number of concurrent queries: each one uses one core."""
+MEMORY_MIB = 1024
+"""Memory of the queries of one lease, before DuckDB writes to temporary files."""
 MAX_ROWS = 20_000
 
 
@@ -61,6 +65,7 @@ class QueryCache:
         self._prefetches: set[asyncio.Task[QueryResult]] = set()
         self._limiter = CapacityLimiter(MAX_CONCURRENT)
         self._invalidations = 0
+        self._lease = SharedLease(self.store, threads=1, memory_mib=MEMORY_MIB)
 
     def version(self) -> State:
         """Return the version of the store, or the time in steps if the store has no version."""
@@ -74,6 +79,7 @@ class QueryCache:
         """Drop all results, because the caller has just recorded something. Running queries may not include it."""
         self._results.clear()
         self._running.clear()
+        self._lease.retire()
         # _execute compares this counter: a query that started earlier must not fill the cache with old rows
         self._invalidations += 1
 
@@ -87,7 +93,7 @@ class QueryCache:
         state = self.version()
         if (cached := self._results.get(key)) and cached.is_fresh(state):
             return cached.result
-        return await self._wait(key, self._execution(key, state, params))
+        return await self._wait(key, self._execution(key, params))
 
     async def query_once(self, name: str, **params: Any) -> QueryResult:
         """Return a result that is neither read from the cache nor kept in it: one page of many, for a file.
@@ -115,12 +121,12 @@ class QueryCache:
         if not task.cancelled():
             task.exception()
 
-    def _execution(self, key: Key, state: State, params: dict[str, Any]) -> _SharedExecution:
+    def _execution(self, key: Key, params: dict[str, Any]) -> _SharedExecution:
         """Return the running execution of the query, which is started if there is none."""
         if (execution := self._running.get(key)) is None:
             cancellation = Cancellation()
             run = partial(self._run, find(key[0]).statement(key[1], may_start_later=True, **params), cancellation)
-            task = asyncio.create_task(self._execute(key, state, run))
+            task = asyncio.create_task(self._execute(key, run))
             execution = self._running[key] = _SharedExecution(cancellation, task)
             task.add_done_callback(lambda _: self._drop(key, execution))
         return execution
@@ -145,18 +151,19 @@ class QueryCache:
         finally:
             execution.waiting -= 1
 
-    async def _execute(self, key: Key, state: State, run: Callable[[], QueryResult]) -> QueryResult:
+    async def _execute(self, key: Key, run: Callable[[], tuple[QueryResult, State]]) -> QueryResult:
         invalidations = self._invalidations
-        result = await to_thread.run_sync(run, limiter=self._limiter)
+        result, state = await to_thread.run_sync(run, limiter=self._limiter)
         if invalidations == self._invalidations:
             self._results[key] = _CachedResult(state, time.monotonic(), result)
         while len(self._results) > MAX_RESULTS:
             self._results.popitem(last=False)
         return result
 
-    def _run(self, statement: Statement, cancellation: Cancellation) -> QueryResult:
-        """Execute the statement in a thread and read the result.
+    def _run(self, statement: Statement, cancellation: Cancellation) -> tuple[QueryResult, State]:
+        """Execute the statement in a thread; return the result, and the version of the store that it was read from.
 
         Raises StoreError, and QueryCancelled on cancellation.
         """
-        return self.store.query(statement, cancellation=cancellation).limited(MAX_ROWS)
+        with self._lease.session(self.version()) as (session, state):
+            return session.query(statement, cancellation=cancellation).limited(MAX_ROWS), state

@@ -19,6 +19,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tooltrace.server.refusals import log_refusal
 from tooltrace.server.site import Site
 
 COOKIE = "tooltrace_token"
@@ -45,6 +46,9 @@ HEADERS = {
 }
 """Security headers: no inline scripts, no inline styles, no foreign resources."""
 
+_PARTS = ("/panel/", "/data/", "/tiles", "/tools", "/verdict", "/options/", "/calls/", "/question/")
+"""Paths whose answers are parts of pages, and which a person never opens from a link."""
+
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -61,6 +65,8 @@ class SecurityMiddleware:
             await self._app(scope, receive, send)
             return
         refusal = _refusal(self._site, HTTPConnection(scope), scope["method"])
+        if refusal is not None and refusal.status_code >= 400:
+            _log(scope, refusal)
         await (refusal or self._app)(scope, receive, _with_headers(send))
 
 
@@ -72,6 +78,8 @@ def _refusal(site: Site, request: HTTPConnection, method: str) -> Response | Non
         )
     if method not in _SAFE and not _is_same_site(request.headers, host):
         return PlainTextResponse("403: a page of another site sent this request; nothing was changed\n", 403)
+    if method in _SAFE and not _may_load(request):
+        return PlainTextResponse("403: a page of another site requested this part of a page\n", 403)
     if site.token is not None and not _has_token(site.token, request, method):
         return _log_in(site.token, request, method)
     return None
@@ -86,6 +94,24 @@ def _is_same_site(headers: Headers, host: str) -> bool:
         return False
     origin = headers.get("origin")
     return origin is None or urlsplit(origin).netloc.lower() == host.lower()
+
+
+def _may_load(request: HTTPConnection) -> bool:
+    """Whether the request is for a page, or comes from this site or a program.
+
+    Another site may link to a page. It must not load parts of pages: they run queries, and it could not read them.
+    """
+    headers = request.headers
+    if headers.get("sec-fetch-site", "none") in ("same-origin", "none"):
+        return True
+    is_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest", "document") == "document"
+    return is_link and not request.url.path.startswith(_PARTS)
+
+
+def _log(scope: Scope, refusal: Response) -> None:
+    peer = scope["client"][0] if scope.get("client") else "a peer"
+    reason = bytes(refusal.body).decode(errors="replace").strip()
+    log_refusal(str(refusal.status_code), f"refused {scope['method']} {scope['path'][:100]!a} of {peer}: {reason}")
 
 
 def _has_token(token: str, request: HTTPConnection, method: str) -> bool:

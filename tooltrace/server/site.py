@@ -28,6 +28,8 @@ class Site:
     """Whether any IP address is accepted as well: a foreign site cannot own one as its name."""
     token: str | None = None
     """Token that a visitor must present once; None where only this machine can reach the server."""
+    prefix: str = ""
+    """Path below which a reverse proxy serves the pages, such as ``/tooltrace``; "" for none."""
     limits: SandboxLimits = field(default_factory=SandboxLimits)
     """Limits of one SQL statement that a visitor typed."""
 
@@ -39,6 +41,7 @@ class Site:
         host: str,
         names: tuple[str, ...] = (),
         token: str | None = None,
+        prefix: str = "",
         limits: SandboxLimits | None = None,
     ) -> Self:
         """Return the site of ``store`` on the interface ``host``.
@@ -48,10 +51,10 @@ class Site:
         store, limits = open_store(store), limits or SandboxLimits()
         if is_loopback(host):
             hosts = _LOOPBACK | {host.lower(), *map(str.lower, names)}
-            return cls(store=store, hosts=hosts, token=token, limits=limits)
+            return cls(store=store, hosts=hosts, token=token, prefix=prefix, limits=limits)
         known = {host.lower(), socket.gethostname().lower(), *map(str.lower, names)}
         token = token or secrets.token_urlsafe(24)
-        return cls(store=store, hosts=_LOOPBACK | known, addresses=True, token=token, limits=limits)
+        return cls(store=store, hosts=_LOOPBACK | known, addresses=True, token=token, prefix=prefix, limits=limits)
 
     def accepts(self, host: str) -> bool:
         """Whether ``host``, name and port from a request's header, is one of the site's names."""

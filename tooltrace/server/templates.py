@@ -25,6 +25,7 @@ from tooltrace.report.i18n import LANGUAGES, Translations
 from tooltrace.report.json_values import json_for_script
 from tooltrace.report.templates import templates
 from tooltrace.server.list_state import ListState
+from tooltrace.server.prefix import with_prefix
 from tooltrace.server.request import LANGUAGE_COOKIE, RANGES, app_state, language_of, time_range
 from tooltrace.server.time_navigation import navigate
 from tooltrace.version import __version__
@@ -51,12 +52,13 @@ def render(request: Request, template: str, status: int = 200, **context: Any) -
         links=state.links,
         path=request.url.path,
         address=request.query_params,
+        prefix=state.site.prefix,
         state=state.cache.version(),
         store=state.site.store,
         version=__version__,
         **context,
     )  # fmt: skip
-    response = HTMLResponse(text, status, {"Cache-Control": "no-store", "Vary": "Accept-Language, Cookie"})
+    response = HTMLResponse(with_prefix(text, state.site.prefix), status, {"Cache-Control": "no-store", "Vary": "Accept-Language, Cookie"})
     if request.query_params.get("lang") in LANGUAGES:
         response.set_cookie(LANGUAGE_COOKIE, words.language, max_age=_YEAR, samesite="strict", path="/")
     return response

@@ -76,6 +76,13 @@ class SqlSandbox(Protocol):
         """Release the sandbox's processes and connections."""
 
 
+class QuerySession(Protocol):
+    """Answers several named queries."""
+
+    def query(self, statement: Statement, *, cancellation: Cancellation | None = None) -> QueryResult:
+        """Return the complete result of ``statement``. Raises QueryError, QueryCancelled and StoreError."""
+
+
 class StoreConnection(Protocol):
     """A read-only session on the tables of a store. A local store has all methods of a DuckDB connection."""
 
@@ -123,6 +130,15 @@ class StoreBackend(Protocol):
 
     def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[StoreConnection]:
         """Return a read-only session: ``with store.connect() as db: db.sql("SELECT …")``. Raises StoreError."""
+
+    @contextmanager
+    def session(self, *, threads: int | None = None, memory_mib: int | None = None) -> Iterator[QuerySession]:
+        """Yield an object that answers several named queries, at less cost than one at a time.
+
+        A local store keeps one lease for all of them, so keep it short; they see the same records. ``threads`` and
+        ``memory_mib`` limit what the queries use on this machine. Raises StoreError.
+        """
+        yield self
 
     def sandbox(self, limits: SandboxLimits) -> SqlSandbox:
         """Return an executor of SQL from untrusted users. Raises UnsupportedByStore."""

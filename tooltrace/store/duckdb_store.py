@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tooltrace.core.records import Record
 from tooltrace.errors import QueryCancelled, QueryError, StoreError
-from tooltrace.store.base import Cancellation, SqlSandbox, StoreBackend
+from tooltrace.store.base import Cancellation, QuerySession, SqlSandbox, StoreBackend
 from tooltrace.store.first_use import check_database
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
@@ -97,6 +97,14 @@ class DuckDBStore(StoreBackend):
         from tooltrace.store.reader import open_reader
 
         return open_reader(self._path, missing_ok=missing_ok, journals_only=self._journals_only, cursors=cursors)
+
+    @contextmanager
+    def session(self, *, threads: int | None = None, memory_mib: int | None = None) -> Iterator[QuerySession]:
+        """Yield a session on one lease; see ``tooltrace.store.session``. See StoreBackend."""
+        from tooltrace.store.session import Session
+
+        with self.connect() as con:
+            yield Session(con, threads=threads, memory_mib=memory_mib)
 
     def sandbox(self, limits: SandboxLimits) -> SqlSandbox:
         """Return a sandbox that runs each query in a process of its own."""

@@ -112,17 +112,22 @@ def materialize(
     try:
         con.execute(f"CREATE TABLE memory.settled.answer AS {sql}", parameters)
     except duckdb.Error as error:
-        if is_unreadable(error):
-            raise StoreDamaged(
-                f"part of the store cannot be read ({' '.join(str(error).split())[:200]}); "
-                "run tooltrace doctor --mend to move it aside and recover the readable rows"
-            ) from error
-        raise
+        raise damage_explained(error) from error
     for name in (*(view.name for view in LOCAL_VIEWS), *(table.name for table in RECORDS.values()), ROLLUPS.name):
         con.execute(f"DROP VIEW IF EXISTS memory.main.{name}")
     con.execute(f"DROP SCHEMA IF EXISTS {SPACE} CASCADE")
     detach(con)
     return con.table("memory.settled.answer")
+
+
+def damage_explained(error: duckdb.Error) -> duckdb.Error | StoreDamaged:
+    """Return StoreDamaged where part of the database could not be read, else ``error`` itself."""
+    if not is_unreadable(error):
+        return error
+    return StoreDamaged(
+        f"part of the store cannot be read ({' '.join(str(error).split())[:200]}); "
+        "run tooltrace doctor --mend to move it aside and recover the readable rows"
+    )
 
 
 def _warn_unreadable(paths: StorePaths) -> None:

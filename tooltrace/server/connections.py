@@ -1,0 +1,93 @@
+"""Limits of connections: a peer that opens many, or that never sends its request, must not lock out the others."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from tooltrace.server.refusals import log_refusal
+
+MAX_CONNECTIONS: Final = 512
+"""Maximum number of open connections; uvicorn answers 503 above it."""
+MAX_PER_PEER: Final = 128
+"""Maximum number of open connections of one IP address, such as a reverse proxy."""
+REQUEST_SECONDS: Final = 10.0
+"""Seconds that a peer has to send the head of a request, and at most between two parts of its body."""
+
+
+class BoundedProtocol(H11Protocol):
+    """uvicorn's HTTP/1.1 connection, with limits on the time and number of those that wait for a request.
+
+    Above the limit, the connection that has waited longest is closed: a browser sends its request at once, so it gets in
+    also while others hold connections open.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+    _waiting_since = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's signature
+        """Accept the connection, and close another where there are too many."""
+        super().connection_made(transport)
+        self._waiting_since = self.loop.time()
+        self._wait()
+        others = [one for one in self.connections if isinstance(one, BoundedProtocol) and one is not self]
+        of_peer = [one for one in others if one._peer == self._peer]
+        if len(of_peer) >= MAX_PER_PEER:
+            self._make_room(of_peer, f"{MAX_PER_PEER} connections of {self._peer}")
+        elif len(others) >= MAX_CONNECTIONS - 1:
+            self._make_room(others, f"{MAX_CONNECTIONS} connections")
+
+    def data_received(self, data: bytes) -> None:
+        """Read a part of a request."""
+        super().data_received(data)
+        self._wait(received=True)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, which may have begun already."""
+        super().on_response_complete()
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    @property
+    def _peer(self) -> str:
+        return self.client[0] if self.client else ""
+
+    @property
+    def _awaits_request(self) -> bool:
+        """Whether no request is being answered, and the head of the next one is not complete."""
+        return self.conn.their_state is h11.IDLE and (self.cycle is None or self.cycle.response_complete)
+
+    def _wait(self, *, received: bool = False) -> None:
+        """Start, continue or end the time that the peer has; a part of a body starts it anew."""
+        sends_body = self.conn.their_state is h11.SEND_BODY
+        if not self._awaits_request and not sends_body:
+            self._stop_waiting()
+        elif self._deadline is None or (received and sends_body):
+            self._stop_waiting()
+            self._waiting_since = self.loop.time()
+            self._deadline = self.loop.call_later(REQUEST_SECONDS, self._time_out)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _time_out(self) -> None:
+        self._deadline = None
+        log_refusal("slow", f"closed a connection of {self._peer}: no complete request in {REQUEST_SECONDS:g} s")
+        self.transport.abort()
+
+    def _make_room(self, others: list[BoundedProtocol], limit: str) -> None:
+        """Close the connection that has waited longest for a request; this one if none waits."""
+        waiting: list[Any] = [one for one in others if one._awaits_request]
+        closed = min(waiting, key=lambda one: one._waiting_since, default=self)
+        which = "this one" if closed is self else "the one that waited longest for a request"
+        log_refusal("connections", f"closed a connection of {closed._peer}: there are {limit}, and {which} was closed")
+        closed.transport.abort()

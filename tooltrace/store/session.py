@@ -1,0 +1,78 @@
+"""A session: several queries on one lease of a local store, which share what many of them compute."""
+
+from __future__ import annotations
+
+import re
+import threading
+from contextlib import closing
+from typing import TYPE_CHECKING, Final
+
+import duckdb
+
+from tooltrace.errors import QueryCancelled, QueryError
+from tooltrace.store.base import Cancellation
+from tooltrace.store.horizon import within_horizon
+from tooltrace.store.reader import damage_explained
+from tooltrace.store.result import QueryResult, Statement
+from tooltrace.store.views import JUDGED
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+SHARED: Final = (JUDGED,)
+"""Views that a session computes once: they read many rows, and most queries about confidence read them."""
+
+_NAMED: Final = {view.name: re.compile(rf"\b{view.name}\b") for view in SHARED}
+
+
+class Session:
+    """Answers named queries on one lease, from any number of threads. All of them see the same records.
+
+    ``threads``: threads that one query may use. ``memory_mib``: memory that all queries together may use before DuckDB
+    writes to temporary files.
+    """
+
+    def __init__(
+        self, con: DuckDBPyConnection, *, threads: int | None = None, memory_mib: int | None = None
+    ) -> None:
+        self._con = con
+        self._computed: set[str] = set()
+        self._computing = threading.Lock()
+        if threads is not None:
+            con.execute(f"SET threads = {threads}")
+        if memory_mib is not None:
+            con.execute(f"SET memory_limit = '{memory_mib}MiB'")
+
+    def query(self, statement: Statement, *, cancellation: Cancellation | None = None) -> QueryResult:
+        """Return the complete result of a named query, as Python objects.
+
+        Raises QueryError, QueryCancelled and StoreDamaged.
+        """
+        cancellation = cancellation or Cancellation()
+        with closing(self._con.cursor()) as con, cancellation.interrupting(con.interrupt):
+            try:
+                statement, note = within_horizon(con, statement)
+                self._share(con, statement.sql)
+                con.execute(f"CREATE TEMP TABLE answer AS {statement.sql}", statement.params)
+                result = QueryResult.of_relation(con.table("temp.main.answer"), statement, note)
+                result = result.detached()
+                con.execute("DROP TABLE temp.main.answer")
+            except (duckdb.InterruptException, QueryError) as error:
+                if not cancellation.cancelled:
+                    raise
+                raise QueryCancelled("the query was cancelled while it ran") from error
+            except duckdb.Error as error:
+                raise damage_explained(error) from error
+            return result
+
+    def _share(self, con: DuckDBPyConnection, sql: str) -> None:
+        """Replace each shared view that ``sql`` names by a table in memory with its rows."""
+        for name, named in _NAMED.items():
+            if name in self._computed or not named.search(sql):
+                continue
+            with self._computing:
+                if name not in self._computed:
+                    rows = f"memory.main.{name}_rows"
+                    con.execute(f"CREATE OR REPLACE TABLE {rows} AS SELECT * FROM {name}")
+                    con.execute(f"CREATE OR REPLACE VIEW memory.main.{name} AS SELECT * FROM {rows}")
+                    self._computed.add(name)
