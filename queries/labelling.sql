@@ -1,12 +1,13 @@
 -- How far are these attempts labelled?
 --
--- One row per attempt of the list, in its order. Labels of the attempt and of its call count, as in judged.
+-- One row per attempt of the list, in its order; ids of no attempt are left out. Labels of the attempt and of its call
+-- count, as in judged.
 --
 -- parameters:
---   spans  text  span ids, separated by commas
+--   spans  text = NULL  span ids, separated by commas
 -- columns:
 --   place         count  position in the list, from 1
---   tool          text   name of the tool; NULL where no attempt has the id
+--   tool          text   name of the tool
 --   status        text   status that the tool reported
 --   confidence    share  confidence that the tool reported
 --   call_id       text   id of the call
@@ -28,6 +29,6 @@ SELECT
     j.correct,
     coalesce(j.labelers, 0) AS labelers
 FROM listed AS l
-LEFT JOIN attempts AS a ON a.span_id = l.span_id
+JOIN attempts AS a ON a.span_id = l.span_id
 LEFT JOIN judged AS j ON j.span_id = l.span_id
 ORDER BY l.place

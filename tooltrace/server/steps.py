@@ -169,7 +169,9 @@ def _with_groups(siblings: list[Node]) -> list[Node]:
     for node in siblings:
         row = node.row
         is_tool = row["kind"] == "tool"
-        calls.setdefault((row["tool"], row["call_id"], row["conversation"]) if is_tool else (id(node),), []).append(node)
+        calls.setdefault((row["tool"], row["call_id"], row["conversation"]) if is_tool else (id(node),), []).append(
+            node
+        )
     return [attempts[0] if len(attempts) == 1 else _group(attempts) for attempts in calls.values()]
 
 

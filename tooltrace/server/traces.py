@@ -65,10 +65,10 @@ async def _page(request: Request, kind: str, parameter: str) -> Response:
 
 
 async def nearby(request: Request) -> Response:
-    """Render the part of a trace's tree around one step, for the page of a call."""
+    """Render the part of a trace's tree around one step, for the page of a call: what ran in the same parent."""
     trace_id, span_id = (request.query_params.get(name, "") for name in ("trace", "span"))
     rows = (await app_state(request).cache.query("steps", trace_id=trace_id)).dicts()
-    laid = layout(rows, turns=False)
+    laid = layout(_family(rows, span_id), turns=False)
     lines = [line for turn in laid.turns for line in laid.lines(turn)]
     at = next((place for place, line in enumerate(lines) if line.row["span_id"] == span_id), 0)
     first = max(0, min(at - NEARBY // 2, len(lines) - NEARBY))
@@ -76,11 +76,30 @@ async def nearby(request: Request) -> Response:
         request,
         "parts/nearby.html",
         lines=lines[first : first + NEARBY],
-        all_lines=len(lines),
+        all_steps=len(rows),
         layout=laid,
         trace_id=trace_id,
         span_id=span_id,
     )
+
+
+def _family(rows: list[dict[str, Any]], span_id: str) -> list[dict[str, Any]]:
+    """Return the parent of the step ``span_id`` and all steps inside the parent; all rows where there is no parent."""
+    parents = {row["span_id"]: row["parent_span_id"] for row in rows}
+    parent = parents.get(span_id)
+    if parent not in parents:
+        return rows
+    inside = {parent: True}
+    for row in rows:
+        path = []
+        at: str | None = row["span_id"]
+        while at in parents and at not in inside:
+            path.append(at)
+            inside[at] = False  # also ends the walk in a circle of parents
+            at = parents[at]
+        found = inside.get(at, False)
+        inside.update(dict.fromkeys(path, found))
+    return [row for row in rows if inside[row["span_id"]]]
 
 
 async def step(request: Request) -> Response:
