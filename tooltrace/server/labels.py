@@ -66,8 +66,7 @@ async def undo(request: Request) -> Response:
 async def following(request: Request) -> Response:
     """Lead to the call that should be labelled next, of the same tool as the one on the page."""
     address = request.query_params
-    params = {"tool": address.get("tool") or None, "limit": 2}
-    rows = (await app_state(request).cache.query("to_label", **params)).dicts()
+    rows = (await app_state(request).cache.query("to_label", tool=address.get("tool") or None, limit=2)).dicts()
     span_id = next((row["span_id"] for row in rows if row["span_id"] != address.get("after")), None)
     return RedirectResponse(url("/call", id=span_id) if span_id else url("/label", tool=address.get("tool")), 303)
 

@@ -240,7 +240,8 @@ def _lines(turn: Turn, total: float) -> Iterator[Line]:
 
 def _inside(depths: list[int]) -> list[int]:
     """Return for each line the number of lines that follow it at a greater depth."""
-    counts, open_lines = [0] * len(depths), []
+    counts = [0] * len(depths)
+    open_lines: list[int] = []
     for place, depth in enumerate([*depths, -1]):
         while open_lines and depths[open_lines[-1]] >= depth:
             start = open_lines.pop()

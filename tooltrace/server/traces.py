@@ -36,7 +36,8 @@ async def _page(request: Request, kind: str, parameter: str) -> Response:
     identifier = request.path_params.get("id") or request.query_params.get("id", "")
     if not identifier:
         raise HTTPException(404, f"the address names no {kind}: open /{kind}/ID")
-    result = await app_state(request).cache.query("steps", **{parameter: identifier})
+    params: dict[str, Any] = {parameter: identifier}
+    result = await app_state(request).cache.query("steps", **params)
     rows = result.dicts()
     if not rows:
         raise HTTPException(404, f"no {kind} has the id {identifier!r}")

@@ -42,7 +42,7 @@ def view_value(text: str, part: str, view: str | None = None, *, whole: bool = F
     """Return ``text`` in ``view``; default: the tree of JSON, otherwise plain text. ``whole``: not only the front."""
     data = _structure(text)
     views = VIEWS if data is not None else ("markdown", "text")
-    chosen = view if view in views else "tree" if data is not None else "text"
+    chosen = view if view is not None and view in views else "tree" if data is not None else "text"
     limit = MAX_CHARS if whole else FRONT
     if len(text) > limit and chosen == "tree":
         chosen = "json"
@@ -65,7 +65,7 @@ def render_markdown(source: str) -> Markup:
 @cache
 def _markdown() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable(["image"])
-    parser.validateLink = _is_web  # type: ignore[method-assign]
+    parser.validateLink = _is_web  # type: ignore[method-assign,assignment]
     parser.add_render_rule("link_open", _link_open)
     return parser
 
