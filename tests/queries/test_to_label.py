@@ -38,8 +38,8 @@ def test_the_gain_is_the_reduction_of_the_variance(engine, make):
     found = {(row[1], place): row[3] for place, row in enumerate(chosen(con))}
     p, share = 2 / 4, 6 / 8
     assert found["high", 0] == pytest.approx(share**2 * p * (1 - p) / (4 * 5))
-    assert [band for band, _ in found] == ["high", "low", "high", "low", "high", "high"], found
-    assert found["low", 1] == pytest.approx((2 / 8) ** 2 / 4 / (2 * 3))
+    assert [band for band, _ in found] == ["high", "high", "high", "low", "high", "low"], found
+    assert found["low", 3] == pytest.approx((2 / 8) ** 2 / 4 / (2 * 3))
 
 
 def test_bands_without_a_confidence_come_last(engine, make):
