@@ -126,7 +126,7 @@ def test_markdown_is_rendered_without_markup_images_and_other_schemes():
     assert "<h1>T</h1>" in html
     assert "<td>1</td>" in html
     assert 'href="https://e.org" rel="noopener noreferrer" target="_blank"' in html
-    assert re.findall("href=\"(.*?)\"", html) == ["https://e.org/i.png", "https://e.org"]
+    assert re.findall('href="(.*?)"', html) == ["https://e.org/i.png", "https://e.org"]
     assert "<script" not in html
     assert "<img" not in html
 

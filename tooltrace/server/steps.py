@@ -25,7 +25,7 @@ Key = tuple[str, str]
 """Trace id and span id of a step."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Node:
     """A step, or a call with several attempts, which are its children."""
 
@@ -79,6 +79,8 @@ class Line:
 class Turn:
     """A part of a conversation: the steps of one trace, or successive calls without a surrounding span."""
 
+    number: int
+    """Position among the turns, from 1."""
     started_at: datetime
     lasted_ms: float
     pause_ms: float | None
@@ -117,7 +119,9 @@ def layout(rows: list[Row], *, turns: bool) -> Layout:
         calls = [node for node in _every(part) if node.row["kind"] == "tool"]
         failed = sum(node.row["status"] == "error" for node in calls)
         share = 100 * length / (total or 1.0)
-        placed.append(Turn(part[0].started, length, pause, tuple(part), len(calls), failed, left, share))
+        placed.append(
+            Turn(len(placed) + 1, part[0].started, length, pause, tuple(part), len(calls), failed, left, share)
+        )
         left, ended = left + share, _end(part)
     return Layout(tuple(placed), total)
 
