@@ -16,6 +16,7 @@ from starlette.types import ExceptionHandler, Scope
 from tooltrace import assets
 from tooltrace.server import (
     attempts,
+    calls,
     corrections,
     folding,
     labels,
@@ -23,9 +24,12 @@ from tooltrace.server import (
     pages,
     palette,
     panels,
+    queue,
     sql_library,
     sql_page,
     tool_page,
+    traces,
+    values,
 )
 from tooltrace.server.disconnect import CancelOnDisconnect
 from tooltrace.server.error_pages import HANDLED, handle_crash, handle_known_error
@@ -36,7 +40,7 @@ from tooltrace.server.request import AppState
 from tooltrace.server.security import SecurityMiddleware
 from tooltrace.server.site import Site
 
-LINKS = [("/", "nav.overview"), ("/calls", "nav.calls"), ("/sql", "nav.sql")]
+LINKS = [("/", "nav.overview"), ("/calls", "nav.calls"), ("/label", "nav.label.queue"), ("/sql", "nav.sql")]
 
 
 class _Files(StaticFiles):
@@ -71,6 +75,10 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
         *tool_page.ROUTES,
         *attempts.ROUTES,
         *list_export.ROUTES,
+        *calls.ROUTES,
+        *values.ROUTES,
+        *traces.ROUTES,
+        *queue.ROUTES,
         *labels.ROUTES,
         *corrections.ROUTES,
         *panels.ROUTES,

@@ -7,7 +7,7 @@ import zlib
 from datetime import timedelta
 from functools import cache
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
 from jinja2 import Environment, pass_context
@@ -28,6 +28,7 @@ from tooltrace.server.list_state import ListState
 from tooltrace.server.prefix import with_prefix
 from tooltrace.server.request import LANGUAGE_COOKIE, RANGES, app_state, language_of, time_range
 from tooltrace.server.time_navigation import navigate
+from tooltrace.server.value_view import view_value
 from tooltrace.version import __version__
 
 _YEAR = 365 * 24 * 3600
@@ -78,7 +79,7 @@ def _environment() -> Environment:
         message_parts=row_message_parts,
         zip=zip,
     )
-    environment.globals |= {"url": page_url, "list_address": list_address, "mask": MASK, "asset": asset_url}
+    environment.globals |= {"url": page_url, "list_address": list_address, "id_path": id_path, "mask": MASK, "asset": asset_url, "view_value": view_value}
     return environment
 
 
@@ -105,6 +106,11 @@ def list_address(address: QueryParams) -> str:
     except BadParameter:  # an address that somebody typed
         state = ListState()
     return url("/calls", **{**state.address, **window})
+def id_path(folder: str, identifier: str, **query: Any) -> str:
+    """Return the address of the page of ``identifier`` in ``folder``, such as a trace or a conversation."""
+    if identifier in (".", ".."):  # browsers resolve these segments, even escaped
+        return url(f"/{folder}", id=identifier, **query)
+    return url(f"/{folder}/{quote(identifier, safe='')}", **query)
 
 
 @cache

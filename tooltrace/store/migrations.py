@@ -82,7 +82,8 @@ def _to_6(con: DuckDBPyConnection) -> None:
 
 
 def _to_7(con: DuckDBPyConnection) -> None:
-    """Migrate to version 7: add the places of exported files, and the queries that people saved."""
+    """Migrate to version 7: add tracebacks, the places of exported files, and the queries that people saved."""
+    con.execute(f"ALTER TABLE {STORE}.attempts ADD COLUMN traceback VARCHAR")
     con.execute(
         f"CREATE TABLE {STORE}.exports (path VARCHAR NOT NULL, format VARCHAR NOT NULL, written_at TIMESTAMP NOT NULL)"
     )
