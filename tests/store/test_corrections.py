@@ -180,7 +180,9 @@ def test_a_store_of_version_3_is_read_and_corrected(store: StorePaths, write: Wr
         ("outcomes", "labeler_kind"), ("outcomes", "target_kind"), ("outcomes", "conversation_id"),
     ):  # fmt: skip
         con.execute(f"ALTER TABLE store.{table} DROP COLUMN {column}")
-    con.execute("DROP VIEW store.pruned_attempts; DROP TABLE store.rollups; DROP TABLE store.saved_queries; DROP TABLE store.exports")
+    con.execute(
+        "DROP VIEW store.pruned_attempts; DROP TABLE store.rollups; DROP TABLE store.saved_queries; DROP TABLE store.exports"
+    )
     con.execute("ALTER TABLE store.journals DROP COLUMN fingerprint")
     con.execute("INSERT INTO store.outcomes VALUES ('c1', NULL, true, NULL, 'ann', NULL, TIMESTAMP '2026-01-03')")
     con.execute("UPDATE store.meta SET value = '3' WHERE key = 'schema_version'")

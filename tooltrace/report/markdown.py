@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from tooltrace.core.visible import visible_name
 from tooltrace.analysis.verdict import Verdict
+from tooltrace.core.visible import visible_name
 from tooltrace.report.build import Report, SectionResult
 from tooltrace.report.compare import Comparison, ComparisonSide
 from tooltrace.report.i18n import Translations

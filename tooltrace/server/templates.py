@@ -17,9 +17,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from tooltrace import assets
-from tooltrace.errors import BadParameter
 from tooltrace.analysis.message import row_message_parts
 from tooltrace.analysis.verdict import is_failing
+from tooltrace.errors import BadParameter
 from tooltrace.redact.secret_hints import MASK
 from tooltrace.report.i18n import LANGUAGES, Translations
 from tooltrace.report.json_values import json_for_script
@@ -59,7 +59,9 @@ def render(request: Request, template: str, status: int = 200, **context: Any) -
         version=__version__,
         **context,
     )  # fmt: skip
-    response = HTMLResponse(with_prefix(text, state.site.prefix), status, {"Cache-Control": "no-store", "Vary": "Accept-Language, Cookie"})
+    response = HTMLResponse(
+        with_prefix(text, state.site.prefix), status, {"Cache-Control": "no-store", "Vary": "Accept-Language, Cookie"}
+    )
     if request.query_params.get("lang") in LANGUAGES:
         response.set_cookie(LANGUAGE_COOKIE, words.language, max_age=_YEAR, samesite="strict", path="/")
     return response
@@ -79,7 +81,14 @@ def _environment() -> Environment:
         message_parts=row_message_parts,
         zip=zip,
     )
-    environment.globals |= {"url": page_url, "list_address": list_address, "id_path": id_path, "mask": MASK, "asset": asset_url, "view_value": view_value}
+    environment.globals |= {
+        "url": page_url,
+        "list_address": list_address,
+        "id_path": id_path,
+        "mask": MASK,
+        "asset": asset_url,
+        "view_value": view_value,
+    }
     return environment
 
 
@@ -106,6 +115,8 @@ def list_address(address: QueryParams) -> str:
     except BadParameter:  # an address that somebody typed
         state = ListState()
     return url("/calls", **{**state.address, **window})
+
+
 def id_path(folder: str, identifier: str, **query: Any) -> str:
     """Return the address of the page of ``identifier`` in ``folder``, such as a trace or a conversation."""
     if identifier in (".", ".."):  # browsers resolve these segments, even escaped
