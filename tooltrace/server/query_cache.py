@@ -104,10 +104,11 @@ class QueryCache:
         cancellation = Cancellation()
         run = partial(self._run, find(name).statement(may_start_later=True, **params), cancellation)
         try:
-            return await to_thread.run_sync(run, limiter=self._limiter, abandon_on_cancel=True)
+            result, _ = await to_thread.run_sync(run, limiter=self._limiter, abandon_on_cancel=True)
         except asyncio.CancelledError:
             cancellation.cancel()
             raise
+        return result
 
     def prefetch(self, name: str, by: tuple[str, ...] | None = None, **params: Any) -> None:
         """Start a query before the page requests its result. Errors are raised when the page does."""
