@@ -43,7 +43,7 @@ def to_next(con):
     con.execute("ALTER TABLE store.attempts ADD COLUMN answer JSON")
 newest = schema.SCHEMA_VERSION + 1
 migrations.migrate.__kwdefaults__ = {"steps": {**migrations.STEPS, newest: to_next}, "newest": newest}
-migrations.check.__kwdefaults__ = {"newest": newest}
+migrations.check.__kwdefaults__ = migrations.checked_version.__kwdefaults__ = {"newest": newest}
 """
 
 USE = """
