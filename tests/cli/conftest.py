@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -44,6 +45,24 @@ HISTORY: tuple[Record, ...] = (
     made(24, tool="fetch", status=None, ending="cancelled"),
     Outcome(call_id="call_1", correct=False, labeler="human", reason="stale", labeled_at=NOW),
 )  # fmt: skip
+
+
+def read_terminal(terminal: int) -> str:
+    """Everything that programs print on a terminal, until the last of them has closed it.
+
+    A terminal holds 4 KB that are not read: a program that prints more would wait.
+    """
+    shown = b""
+    while True:
+        try:
+            more = os.read(terminal, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not more:
+            break
+        shown += more
+    os.close(terminal)
+    return shown.decode()
 
 
 @pytest.fixture(name="made")

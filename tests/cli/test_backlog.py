@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.cli.conftest import read_terminal
 from tooltrace.cli import cli, folding
 from tooltrace.core.records import ToolCall
 from tooltrace.store.file_lock import Lock
@@ -56,19 +57,19 @@ def test_a_terminal_shows_a_bar_and_the_result_goes_elsewhere(tmp_path: Path) ->
         f"cli(['query', 'failure_rate', '--format', 'csv', '--store', {str(store)!r}])"
     )
     terminal, stderr = os.openpty()
-    done = subprocess.run(
+    with subprocess.Popen(
         [sys.executable, "-c", program],
         stdout=subprocess.PIPE,
         stderr=stderr,
         text=True,
-        check=True,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
-    )
-    os.close(stderr)
-    shown = os.read(terminal, 65536).decode()
-    os.close(terminal)
+    ) as process:
+        os.close(stderr)
+        shown = read_terminal(terminal)
+        out, _ = process.communicate()
+    assert process.returncode == 0, shown
     assert "Folding journals" in shown
-    assert done.stdout.startswith("tool,")
+    assert out.startswith("tool,")
     assert unfolded_bytes(StorePaths.of(store)) == 0
 
 

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tooltrace as tt
+from tests.cli.conftest import read_terminal
 from tests.examples import examples
 
 KEY = "sk-abcdefghijklmnopqrstuvwx"
@@ -262,7 +263,7 @@ class TestFile:
         environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment, text=True) as process:
             os.close(theirs)
-            shown = _all_of(ours)
+            shown = read_terminal(ours)
             assert process.stdout.read().startswith("20,000 labels recorded")
         assert "Labelling" in shown
         assert process.returncode == 0
@@ -297,20 +298,6 @@ class TestFile:
                 kept = db.execute("SELECT labeler, call_id, correct, score FROM outcomes").fetchall()
             for form in ("csv", "parquet", "json"):
                 assert sorted((row[1:] for row in kept if row[0] == form), key=repr) == sorted(rows, key=repr), form
-
-
-def _all_of(terminal: int) -> str:
-    shown = b""
-    while True:
-        try:
-            more = os.read(terminal, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not more:
-            break
-        shown += more
-    os.close(terminal)
-    return shown.decode()
 
 
 def test_the_command_is_listed(run):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import textwrap
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,19 +67,26 @@ def store(tmp_path: Path) -> StorePaths:
     return StorePaths.of(tmp_path / "t.duckdb")
 
 
+def write_records(store: StorePaths, *records: Record) -> Path:
+    """Write records to a journal whose writer is gone afterwards; its file."""
+    journal = Journal(store.journal)
+    journal.write(b"".join(map(encode, records)))
+    path = journal.path
+    journal.close()
+    assert path is not None
+    return path
+
+
+def copy_store(source: StorePaths, store: StorePaths) -> StorePaths:
+    """Copy every file of the folder of ``source``, a folded store of the same name, to that of ``store``."""
+    shutil.copytree(source.database.parent, store.database.parent, dirs_exist_ok=True)
+    return store
+
+
 @pytest.fixture
 def write(store: StorePaths) -> Write:
     """Write records to a journal whose writer is gone afterwards; its file."""
-
-    def write(*records: Record) -> Path:
-        journal = Journal(store.journal)
-        journal.write(b"".join(map(encode, records)))
-        path = journal.path
-        journal.close()
-        assert path is not None
-        return path
-
-    return write
+    return partial(write_records, store)
 
 
 @pytest.fixture

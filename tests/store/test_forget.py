@@ -30,7 +30,7 @@ from tooltrace.store.journal_format import encode
 from tooltrace.store.journal_reader import JournalReader
 from tooltrace.store.paths import StorePaths
 
-from .conftest import START, MakeCall, Write, make_call
+from .conftest import START, MakeCall, Write, copy_store, make_call, write_records
 from .probe import places_of
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -64,13 +64,20 @@ def secret_records(number: int = 100) -> list[Record]:
     ]
 
 
-@pytest.fixture
-def filled(store: StorePaths, write: Write, call: MakeCall) -> StorePaths:
+@pytest.fixture(scope="module")
+def filled_once(tmp_path_factory: pytest.TempPathFactory) -> StorePaths:
     """A store with ten other calls, and the secret in the database."""
-    write(*(call(number, conversation_id=f"conversation {number % 2}") for number in range(10)))
-    write(*secret_records())
+    store = StorePaths.of(tmp_path_factory.mktemp("filled") / "t.duckdb")
+    write_records(store, *(make_call(number, conversation_id=f"conversation {number % 2}") for number in range(10)))
+    write_records(store, *secret_records())
     fold(store)
     return store
+
+
+@pytest.fixture
+def filled(filled_once: StorePaths, store: StorePaths) -> StorePaths:
+    """A copy of ``filled_once``."""
+    return copy_store(filled_once, store)
 
 
 def probe(paths: StorePaths) -> list[str]:

@@ -23,7 +23,7 @@ from tooltrace.store.paths import StorePaths
 from tooltrace.store.prune import prune
 from tooltrace.store.retention import PrunePolicy, Retention, parse_days, parse_size, read_retention, write_retention
 
-from .conftest import MakeCall, Write
+from .conftest import MakeCall, Write, copy_store, make_call, write_records
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
@@ -37,18 +37,26 @@ def trace(number: int) -> str:
     return f"{number:032x}"
 
 
-@pytest.fixture
-def ten_days(store: StorePaths, write: Write, call: MakeCall) -> StorePaths:
+@pytest.fixture(scope="module")
+def ten_days_once(tmp_path_factory: pytest.TempPathFactory) -> StorePaths:
     """A call at noon of each of ten days; that of day 2 failed, that of day 3 is labelled."""
-    write(
+    store = StorePaths.of(tmp_path_factory.mktemp("ten") / "t.duckdb")
+    write_records(
+        store,
         *(
-            call(n, started_at=at(n + 0.5), trace_id=trace(n), status="error" if n == 2 else "success")
+            make_call(n, started_at=at(n + 0.5), trace_id=trace(n), status="error" if n == 2 else "success")
             for n in range(10)
         ),
-        Outcome(call_id="c3", span_id=call(3).span_id, correct=False, labeler="ann", labeled_at=at(3.6)),
+        Outcome(call_id="c3", span_id=make_call(3).span_id, correct=False, labeler="ann", labeled_at=at(3.6)),
     )
     fold(store)
     return store
+
+
+@pytest.fixture
+def ten_days(ten_days_once: StorePaths, store: StorePaths) -> StorePaths:
+    """A copy of ``ten_days_once``."""
+    return copy_store(ten_days_once, store)
 
 
 def test_calls_of_whole_days_are_pruned_and_counted(ten_days: StorePaths, rows: Rows) -> None:
