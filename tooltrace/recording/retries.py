@@ -25,6 +25,8 @@ from tooltrace.otel.tool_span import ToolSpan
 from tooltrace.redact.inspection import module_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tooltrace.recording.attempt import Attempt
 
 LIBRARIES: Final = ("stamina", "tenacity")
@@ -127,7 +129,7 @@ def _count_inner_retry(span: ToolSpan, library: str, error: BaseException | None
         _last_counted.set(None)
         return
     _last_counted.set(now)
-    attributes = span.span_attributes or {}
+    attributes: Mapping[str, Any] = span.span_attributes or {}
     count, errors = attributes.get(INNER_RETRIES, 0), attributes.get(INNER_RETRY_ERRORS, ())
     span.set_attribute(INNER_RETRIES, count + 1)
     if error is not None and len(errors) < MAX_INNER_ERRORS:
