@@ -15,14 +15,16 @@ import duckdb
 import pytest
 
 from tooltrace.core.records import Loss, Outcome
-from tooltrace.errors import StoreError, StoreLocked, StoreMissing
+from tooltrace.errors import ConfigError, QueryError, StoreError, StoreLocked, StoreMissing
 from tooltrace.store.doctor import examine
+from tooltrace.store.duckdb_store import DuckDBStore
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.fold import fold
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import materialize, open_reader
+from tooltrace.store.result import Statement
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 ROUNDS = 5
@@ -363,3 +365,19 @@ def test_a_read_only_disk_is_read(store: StorePaths, tmp_path: Path, write: Any,
         assert examine(place).unfolded_lines == 1
     finally:
         subprocess.run(["umount", mount], check=True)
+
+
+def test_the_memory_of_a_query_can_be_limited(store: StorePaths, write: Any, call: Any, monkeypatch: Any) -> None:
+    write(call(1))
+    monkeypatch.setenv("TOOLTRACE_QUERY_MEMORY", "150MB")
+    with open_reader(store) as con:
+        assert con.execute("SELECT current_setting('memory_limit')").fetchone() == ("143.0 MiB",)
+    large = Statement(sql="SELECT string_agg(repeat(md5(i::VARCHAR), 100)) AS s FROM range(200000) AS t(i)")
+    with pytest.raises(QueryError, match=r"raise \$TOOLTRACE_QUERY_MEMORY, or query a shorter time"):
+        DuckDBStore(store.database).query(large)
+    monkeypatch.setenv("TOOLTRACE_QUERY_MEMORY", "much")
+    with (
+        pytest.raises(ConfigError, match=r"\$TOOLTRACE_QUERY_MEMORY must be a size such as 200MB, got 'much'"),
+        open_reader(store),
+    ):
+        pass

@@ -25,6 +25,8 @@ from tooltrace.otel.tool_span import ToolSpan
 from tooltrace.redact.inspection import module_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tooltrace.recording.attempt import Attempt
 
 LIBRARIES: Final = ("stamina", "tenacity")
@@ -65,6 +67,8 @@ class RetryLink(Struct, frozen=True, gc=False):
 
 last_failed: ContextVar[FailedAttempt | None] = ContextVar("tooltrace_last_failed", default=None)
 _announced: ContextVar[RetryLink | None] = ContextVar("tooltrace_announced_retry", default=None)
+_last_counted: ContextVar[tuple[int, int, str] | None] = ContextVar("tooltrace_last_counted_retry", default=None)
+"""Span, ``id()`` of the exception and library of the last counted retry inside a tool."""
 _by_exception: LruMap[FailedAttempt] = LruMap(1000)
 """Failed attempts by ``id()`` of their exceptions, for a retry in another thread than the tool."""
 _integrations: set[str] = set()
@@ -106,7 +110,7 @@ def announce(library: str, error: BaseException | None) -> None:
     failed = failed or last_failed.get()
     running = get_current_span()
     if isinstance(running, ToolSpan) and (failed is None or failed.began < _began(running)):
-        _count_inner_retry(running, error)
+        _count_inner_retry(running, library, error)
         return
     before = _announced.get()
     if failed is not None and (before is None or before.failed is not failed):
@@ -118,8 +122,14 @@ def _began(span: ToolSpan) -> float:
     return time.monotonic() - (time.time_ns() - span.started_ns) / 1e9
 
 
-def _count_inner_retry(span: ToolSpan, error: BaseException | None) -> None:
-    attributes = span.span_attributes or {}
+def _count_inner_retry(span: ToolSpan, library: str, error: BaseException | None) -> None:
+    """Count a retry inside ``span``, once where stamina and the tenacity that it uses both announce it."""
+    before, now = _last_counted.get(), (span.span_id, id(error), library)
+    if before is not None and before[:2] == now[:2] and before[2] != library:
+        _last_counted.set(None)
+        return
+    _last_counted.set(now)
+    attributes: Mapping[str, Any] = span.span_attributes or {}
     count, errors = attributes.get(INNER_RETRIES, 0), attributes.get(INNER_RETRY_ERRORS, ())
     span.set_attribute(INNER_RETRIES, count + 1)
     if error is not None and len(errors) < MAX_INNER_ERRORS:

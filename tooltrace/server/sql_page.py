@@ -7,7 +7,7 @@ import contextlib
 import secrets
 from collections.abc import Awaitable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import orjson
 from anyio import to_thread

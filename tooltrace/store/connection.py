@@ -11,12 +11,14 @@ from typing import Final
 
 import duckdb
 
-from tooltrace.errors import StoreDamaged, StoreError, StoreLocked
+from tooltrace.errors import ConfigError, StoreDamaged, StoreError, StoreLocked
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import STORAGE_VERSION, STORE, quote_literal
 from tooltrace.store.store_file import SQLITE, foreign, foreign_format
 
 MEMORY_CATALOG: Final = "memory"
+QUERY_MEMORY: Final = "TOOLTRACE_QUERY_MEMORY"
+"""Environment variable for the memory of a query."""
 
 _QUOTED: Final = re.compile(r'"[^"]*"')
 _LOCKED: Final = re.compile(r"Conflicting lock is held in (.*?) ?\(PID (\d+)\)|Conflicting lock is held")
@@ -53,6 +55,20 @@ def connect() -> duckdb.DuckDBPyConnection:
     con.execute("SET GLOBAL TimeZone = 'UTC'")
     con.execute("SET enable_progress_bar = false")  # the bar would mix with the output of programs that print results
     return con
+
+
+def limit_memory(con: duckdb.DuckDBPyConnection) -> None:
+    """Limit the memory of a query to ``$TOOLTRACE_QUERY_MEMORY``, such as ``200MB``; beyond it DuckDB writes to files.
+
+    Raises ConfigError for a value that is no size.
+    """
+    text = os.environ.get(QUERY_MEMORY, "")
+    if not text:
+        return
+    try:
+        con.execute(f"SET memory_limit = {quote_literal(text)}")
+    except duckdb.ParserException as error:
+        raise ConfigError(f"${QUERY_MEMORY} must be a size such as 200MB, got {text!r}: correct or unset it") from error
 
 
 def attach(con: duckdb.DuckDBPyConnection, paths: StorePaths, *, read_only: bool) -> None:

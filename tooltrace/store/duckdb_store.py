@@ -71,7 +71,7 @@ class DuckDBStore(StoreBackend):
         self, statement: Statement, *, missing_ok: bool = False, cancellation: Cancellation | None = None
     ) -> QueryResult:
         """Return the result of ``statement`` after the lease on the file has ended. See StoreBackend."""
-        from duckdb import InterruptException
+        from duckdb import InterruptException, OutOfMemoryException
 
         from tooltrace.store.horizon import within_horizon
         from tooltrace.store.reader import materialize
@@ -88,6 +88,8 @@ class DuckDBStore(StoreBackend):
                 if not cancellation.cancelled:
                     raise
                 raise QueryCancelled("the query was cancelled while it ran") from error
+            except OutOfMemoryException as error:
+                raise _too_large(error) from error
 
     def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[DuckDBPyConnection]:
         """Return a lease on the database; see ``tooltrace.store.reader.open_reader``."""
@@ -170,5 +172,14 @@ def _read_user_sql(con: DuckDBPyConnection, statement: Statement) -> QueryResult
         if relation is None:
             return QueryResult((), [], [])
         return QueryResult.of_relation(relation, statement).detached()
+    except duckdb.OutOfMemoryException as error:
+        raise _too_large(error) from error
     except duckdb.Error as error:
         raise QueryError(str(error).strip()) from error
+
+
+def _too_large(error: Exception) -> QueryError:
+    cause = " ".join(str(error).split())[:150]
+    return QueryError(
+        f"the query needs more memory than it may use: raise $TOOLTRACE_QUERY_MEMORY, or query a shorter time ({cause})"
+    )

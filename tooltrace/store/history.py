@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tooltrace.core.records import Record
 from tooltrace.errors import StoreError
 from tooltrace.store.fold import fold
+from tooltrace.store.fold_marker import unfolded_bytes
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
@@ -71,7 +72,8 @@ class History:
             self._paths, cursors=False
         ):  # raises StoreMissing and other errors before the fold would create a store
             pass
-        fold(self._paths, wait=FOLD_SECONDS)
+        if os.access(self._paths.database.parent, os.W_OK) or unfolded_bytes(self._paths):
+            fold(self._paths, wait=FOLD_SECONDS)
         with open_reader(self._paths, cursors=False) as con:
             self._ends = {kind: _last_row(con, RECORDS[kind]) for kind in _ORDER}
 

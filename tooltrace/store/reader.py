@@ -18,7 +18,7 @@ import duckdb
 
 from tooltrace.errors import StoreDamaged, StoreError, StoreMissing, UnreadableJournals
 from tooltrace.store import background, corrections, fold_marker, tombstones
-from tooltrace.store.connection import attach, connect, detach, explained, is_attached, is_unreadable
+from tooltrace.store.connection import attach, connect, detach, explained, is_attached, is_unreadable, limit_memory
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.first_use import check_database
 from tooltrace.store.fold import Folding
@@ -244,6 +244,7 @@ def _repair(paths: StorePaths, lock: Lock) -> bool:
 def _open(paths: StorePaths, *, journals_only: bool = False, cursors: bool = True) -> DuckDBPyConnection:
     con = connect()
     try:
+        limit_memory(con)
         _attach_views(con, paths, stored=not journals_only and paths.database.exists(), cursors=cursors)
     except duckdb.Error as error:
         con.close()
