@@ -18,7 +18,7 @@ from tooltrace.normalize.terms import guess_code_from_message, http_status, look
 _PARTS = ("err", "error", "ret", "return", "res", "result", "resp", "response", "rsp", "biz", "sub", "status", "sys", "api")
 _CODES = tuple(
     dict.fromkeys(
-        ["code", "errno", "err", "ecode", "status", "errcode", "retcode", "state"]
+        ["code", "errno", "ecode", "status", "errcode", "retcode", "state"]
         + [f"{part}_{word}" for part in _PARTS for word in ("code", "no", "num")]
     )
 )

@@ -63,6 +63,7 @@ _STDERR = lazy(r"\[?(?:stderr|STDERR)\]?:?\s*\n(?=\S)")
 _GROUP = "+ Exception Group Traceback"
 _OF_A_GROUP = lazy(r"^ *\| (?P<type>[\w.]*ExceptionGroup): (?P<message>.+)$", re.MULTILINE)
 _TRACEBACK = "Traceback (most recent call last):"
+_WRAPPED = lazy(r"[(\[]((?!Empty|No )[A-Z][^()\[\]\n]{8,300})[)\]]")
 _COUNT = lazy(r"\d+ \w+")
 """A count of failures, which is not a message."""
 _LAST_LINE = lazy(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s?(?P<message>.*))?", re.DOTALL)
@@ -101,10 +102,16 @@ def read_text(text: str) -> ToolResponse | None:
         return crash
     if len(words) > _LONGEST:
         return None
-    words = _without_options(words)
+    words = _without_options(_unwrapped(words))
     if not _is_one_message(words):
         return None
     return _prefixed(words, text) or _one_line(words, text) or _sentence(words, text)
+
+
+def _unwrapped(words: str) -> str:
+    """Return a line without the parentheses or brackets around all of it: ``(Request failed: timeout)``."""
+    found = _WRAPPED.fullmatch(words)
+    return found[1] if found is not None else words
 
 
 def _without_options(words: str) -> str:
