@@ -12,6 +12,7 @@ from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.heuristics import api_error, error_members, error_status, error_text, flags
 from tooltrace.normalize.heuristics.error_members import is_empty, unknown_members
 from tooltrace.normalize.heuristics.failure_phrases import is_failure_phrase
+from tooltrace.normalize.heuristics.report_signs import may_be_read
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.protocols import hello_agents, problem_json
 from tooltrace.normalize.response_builders import MemberReader, build_error
@@ -59,7 +60,7 @@ _RULES: tuple[Rule, ...] = (
 )  # fmt: skip
 
 
-@builtin("hidden", "heuristic", Matches(members=tuple({*_HOLDERS, *_SENTENCES}), texts=True), words=True)
+@builtin("hidden", "heuristic", Matches(members=tuple({*_HOLDERS, *_SENTENCES}), texts=True, texts_with=may_be_read), words=True)
 def RULE(view: ResultView) -> ToolResponse | None:
     """Read a failure that stands where the data should.
 

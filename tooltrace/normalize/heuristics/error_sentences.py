@@ -45,137 +45,6 @@ _DEMANDED = r"be (?:[A-Z0-9]|one of\b|between\b|positive|negative|greater|less|l
 _CONNECTIVE = "when|if|that|whether|note|until|create|read|which|raised|raise|returns?|because|while|where|see|use|an?"
 _ENDS = r"(?=$|[.,;:!(]|\s+(?:in|at|on|for|from|with|to|by|of|within|after|because|due|and|or|as|under|when|while|during|the)\b)"
 
-_HINTS = tuple(
-    word.replace("_", " ")
-    for word in [
-        "err",
-        "fail",
-        "except",
-        "not_",
-        "n't_",
-        "no_",
-        "can't",
-        "cannot",
-        "unable",
-        "invalid",
-        "illegal",
-        "malform",
-        "unsupp",
-        "unrec",
-        "unknown",
-        "miss",
-        "den",
-        "rej",
-        "refus",
-        "declin",
-        "abort",
-        "cancel",
-        "kill",
-        "crash",
-        "timed",
-        "timeout",
-        "time_out",
-        "deadline",
-        "limit",
-        "exceed",
-        "quota",
-        "many",
-        "expired",
-        "unauth",
-        "forbid",
-        "trace",
-        "panic",
-        "fatal",
-        "exit",
-        "fault",
-        "requir",
-        "lock",
-        "encrypt",
-        "protect",
-        "only_",
-        "another_",
-        "oops",
-        "none_of",
-        "could_be",
-        "match",
-        "occurrence",
-        "must",
-        "wrong",
-        "lost",
-        "reset",
-        "closed",
-        "conflict",
-        "unav",
-        "insuff",
-        "bad_",
-        "duplic",
-        "ambig",
-        "undef",
-        "unexp",
-        "retry",
-        "again",
-        "sorry",
-        "http",
-        "sql",
-        "ora-",
-        "msg_",
-        "out_of",
-        "ran_out",
-        "directory",
-        "read-only",
-        "blocked",
-        "disall",
-        "dumped",
-        "incorrect",
-        "empty",
-        "went",
-        "enough",
-        "terminat",
-        "uncaught",
-        "thread",
-        "e:",
-        "make",
-        "yarn",
-        "pnpm",
-        "gyp",
-        "pattern",
-        "exhausted",
-        "throttl",
-        "oom",
-        "return",
-        "usage",
-        "daemon",
-        "raise",
-        "command",
-        "<",
-        "disab",
-        "already",
-        "expected",
-        "please_",
-        "kindly_",
-        "need_to",
-        "fehl",
-        "support",
-        "reached",
-        "too_",
-        "peer",
-        "stopped_due",
-    ]
-)
-_SIGNS = lazy(r"[\u2600-\u27bf\u2e80-\U0010ffff\u0400-\u06ff]")
-_STATUS = lazy(r"[45][0-9][0-9]")
-_FRONT = 300
-"""Maximum characters of the message of an exception that are searched for its signs."""
-
-
-def may_report(text: str) -> bool:
-    """Whether ``text`` has one of the words or signs that every report of a failure has: a quick test."""
-    lowered = text.lower()
-    if any(word in lowered for word in _HINTS) or any(word in lowered[:_FRONT] for word in runtime_messages.SIGNS):
-        return True
-    return (not lowered.isascii() and _SIGNS.search(lowered) is not None) or _STATUS.search(lowered) is not None
-
-
 OPENINGS = tuple(
     lazy(pattern)
     for pattern in (
@@ -273,7 +142,7 @@ NOT_A_REPORT = lazy(
     r"|.{0,60}\b(?:errors?|exceptions?) (?:raised|thrown) (?:when|if|by|while|during|from)\b|.{0,60}\b(?:errors|exceptions) when\b"
     r"|(?:sets?|gets?|finds?|checks?|validates?|converts?|computes?|creates?|parses?|handles?|wraps?|removes?|adds?|builds?|skips?|ignores?|ensures?|determines?|tries|attempts?|provides?|allows?|defines?|represents?) (?:the|an?|all|any|each|every|whether|if|type|only) "
     r"|[`\w]+ (?:that|which) (?:can(?:not|'t)|could not|are not|is not|do not|does not|were not)\b"
-    r"|(?:(?:exactly|at least|only|either|neither|one) )?(?:one )?of `|(?:##?#?#?#? )|[a-z_]\w*(?:\.[a-z_]\w*)+\(|(?:note|only(?! [^\n.]{1,60} (?:is|are) (?:allowed|permitted|supported|accepted)\b)|tip|important|attention|hint)\b|注意"
+    r"|(?:(?:exactly|at least|only|either|neither|one) )?(?:one )?of `|(?:##?#?#?#? )|[a-z_]\w*(?:\.[a-z_]\w*)+\(|(?:note|only(?! [^\n.]{1,60} (?:is|are) (?:allowed|permitted|supported|accepted)\b)|tip|important|attention|hint)\b(?! ['\"“])|注意"
     r"|[^:\n]{1,60}[:：] ?\d+ [a-z]+(?: in \S+)?$|(?!.{0,60}(?:not found|not exist|invalid|unknown|denied|failed|error code|errcode))[^:\n]{1,60}[:：] ?(?![45]\d\d\b)\d[\d.,%]*(?: ?%| \(.*|;.*| ?[a-z]{1,2}| [a-z]+ per [a-z]+)?$|.{1,80} explained$"
     r"|(?:if|when(?! fetching)|whenever|unless|thrown|raises?|returns?|returned|fix(?:e[sdr])?|added?|example)\b(?! of )|(?:\*|//|-|>|<h\d>|\d+\.) |✅|✔|.{0,160}\b(?:means|bedeutet|signifie|significa|explained|translat\w+)\b|[\"'`].{1,120}[\"'`] ?(?:→|->|=>|means)"
     r"|raised\b|cannot suppress\b|(?:no|0|zero|without|没有|未发现|无|暂无) ?(?:good |relevant |matching |any |more )?(?:\S+ ){0,3}?(?:results?|match(?:es)?|records?|entries|items|files? (?:found|match)|books?|hits|documents|data|结果|记录|数据)\b"

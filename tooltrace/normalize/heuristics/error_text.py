@@ -40,16 +40,16 @@ from tooltrace.normalize.heuristics.error_sentences import (
     PROGRAMS,
     RUNTIMES,
     WARNED,
-    may_report,
 )
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase, is_success_phrase
+from tooltrace.normalize.heuristics.report_signs import LONGEST, may_be_read, may_report
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.response_builders import build_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import guess_code_from_message
 from tooltrace.normalize.transports.completed_process import exit_code
 
-_LONGEST, _MOST_LINES, _MOST_SENTENCES = 2000, 6, 6
+_MOST_LINES, _MOST_SENTENCES = 6, 6
 _ONE_LINE = 400
 _LONGEST_TRACE = 60_000
 _MOST_AFTER_TRACE = 12
@@ -69,7 +69,7 @@ _COUNT = lazy(r"\d+ \w+")
 _LAST_LINE = lazy(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s?(?P<message>.*))?", re.DOTALL)
 
 
-@builtin("error_text", "heuristic", Matches(texts=True), words=True)
+@builtin("error_text", "heuristic", Matches(texts=True, texts_with=may_be_read), words=True)
 def RULE(view: ResultView) -> ToolResponse | None:
     """Read a text that is an error message and nothing more.
 
@@ -83,7 +83,7 @@ def read_text(text: str) -> ToolResponse | None:
     words = text.strip()
     if words[:1] in "#*" and HEADED.match(words):
         return _headed(HEADED.sub("", words, count=1), text)
-    if not words or (len(words) <= _LONGEST and not may_report(words)):
+    if not words or (len(words) <= LONGEST and not may_report(words)):
         return None
     stated = STATED_EXIT.fullmatch(words)
     if stated is not None:
@@ -100,7 +100,7 @@ def read_text(text: str) -> ToolResponse | None:
     crash = read_crash(words, text)
     if crash is not None:
         return crash
-    if len(words) > _LONGEST:
+    if len(words) > LONGEST:
         return None
     words = _without_options(_unwrapped(words))
     if not _is_one_message(words):
