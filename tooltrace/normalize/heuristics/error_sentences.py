@@ -45,72 +45,70 @@ _DEMANDED = r"be (?:[A-Z0-9]|one of\b|between\b|positive|negative|greater|less|l
 _CONNECTIVE = "when|if|that|whether|note|until|create|read|which|raised|raise|returns?|because|while|where|see|use|an?"
 _ENDS = r"(?=$|[.,;:!(]|\s+(?:in|at|on|for|from|with|to|by|of|within|after|because|due|and|or|as|under|when|while|during|the)\b)"
 
-OPENINGS = tuple(
-    lazy(pattern)
-    for pattern in (
-        # A field and its error: "Network error while scraping …: …", "An unexpected error occurred during compression: …"
-        (
-            rf"(?i:(?:oops[,!]? |sorry[,!]? )?(?:an? |the )?(?:(?:{_FIELD})[ -]){{1,3}}(?:errors?|exception|failure))(?i: (?:has |have )?occurr?ed)?"
-            r"(?: \((?:\w{1,40}|[45]\d\d)\))?(?i: (?:while|when|during|in|at|on|for|with|from|after|trying|calling|connecting|executing)\b[^\n]{0,200}?)?\s*[:：(].*"
-        ),
-        r"(?i:(?:an? |some )(?:\w+ )?(?:error|exception|failure) (?:has )?(?:occurr?ed|happened)\b).*",
-        r"(?i:(?:i |we |tool |agent )?encountered (?:an? )?(?:\w+ )?(?:error|exception|problem)s?)\b.*[:：(].*",
-        r"An error occurred \(\w+\) when calling .*",
-        # A named thing: "The path /x/y does not exist.", "Company ticker XYZ not found."
-        rf"(?:The |Your |This |That |A |An |Requested |Specified |Provided |Given )?(?i:(?:(?!{_CONNECTIVE}\b)[a-z_-]+ ){{0,3}}?(?:{_THING})){_NAMED} (?:{_HAPPENED}){_ENDS}.*",
-        # A demand: "limit must be between 1 and 100", "Parameter 'city' is required"
-        rf"(?i:(?:(?:input|argument|parameter|field|option|property|column|header|value of) )?['\"`]?(?!this|it|that|you|they|these)[a-z]\w*['\"`]?) (?:(?:is|are) required\b|must (?:{_DEMANDED}))[^.\n]{{0,60}}\.?",
-        # A thing and what happened: "File not found: /w/x. …", "API request failed: …", "apply_patch verification failed: …"
-        r"(?!No )(?:[\w./'\"`-]+ ){1,4}(?:failed|not found|timed out|denied|rejected|refused|unavailable|already exists(?: at)?|does not exist|exceeded|expired)(?: (?:to|for|at|with|in|on|after|because|while|due to|by) [^\n]{1,120}?)?\s*[:：(].*",
-        # A bad argument: "Invalid branch type: locl", "Unsupported file type"
-        (
-            r"(?:Invalid|Illegal|Malformed|Unsupported|Unrecogni[sz]ed|Incorrect|Insufficient|Expired|Unauthori[sz]ed|Disallowed) (?:[\w`'\"./-]+ ){0,4}?"
-            r"(?:[\w./-]*[^\Ws]|[\w./-]*(?:ss|us)|credentials|arguments|parameters|permissions|inputs|options|headers|privileges|scopes|funds|['\"`][^'\"`]{1,80}['\"`])"
-            r"(?:[.,:;!(]| (?:for|in|at|to|of|with|provided|given|passed|specified|value|supplied)\b|$).*"
-        ),
-        (
-            rf"(?![A-Z]\w+ [A-Z]\w+$)(?:Missing|Unknown|Unexpected|Undefined|No such|Duplicate|Ambiguous|Required|Empty|Wrong|Bad|Conflicting) (?:[\w-]+ ){{0,3}}?(?i:{_THING}|keyword|token|end of|header|permission|scope|environment variable|import|import path|dependency)s?"
-            r"(?:\(s\))?(?:[.,:;!(]| ['\"`<\w/]| (?:for|in|at|to|of|with|provided|given)\b|$).*"
-        ),
-        # A missing state: "No file open. Use the open command first."
-        r"No (?!error|result|match|problem|issue|warning|change|update|fail)(?:[\w-]+ ){1,3}(?:open|opened|selected|active|configured|provided|specified|supplied|given|connected|loaded|passed|set|defined|logged in|established|running)\b.*",
-        r"No (?:replacement|action|edit|file|operation|command|query|request|function|tool)s? (?:was|were) (?:performed|made|applied|executed|written|done|run|called)\b.*",
-        r"(?:(?:The |Tool )?(?i:user|operator|human|administrator|admin|reviewer)) (?:has )?(?:denied|rejected|declined|refused|cancell?ed|aborted|interrupted|disallowed|does(?:n't| not) want|did(?:n't| not) (?:approve|allow|want|confirm))\b.*",
-        r"(?:The |This |Your )?(?i:operation|request|action|command|call|tool(?: call| use)?|execution|permission\b.{0,60}?) (?:was |has been |is )?(?:denied|rejected|declined|cancell?ed|aborted|interrupted|blocked|refused|not (?:allowed|permitted|approved))(?: (?:by|for|because|due|in)\b.*|[.!:].*|$)",
-        r"You (?:are not|aren't) (?:authori[sz]ed|allowed|permitted|logged in|authenticated|connected|subscribed|entitled)\b.*",
-        r"You (?:do not|don't) have (?:the )?(?:permission|access|authori|the necessary|sufficient|enough|required)\b.*",
-        r"You (?:have |'ve )?(?:exceeded|reached|run out of|hit) (?:your|the)\b.*",
-        r"You must (?:be (?:logged in|authenticated)|provide|specify|pass|set|supply|first|log in|call)\b.*",
-        r"Your? (?:session|token|account|credit|subscription|quota|API key|access|license|trial|credentials?|request|plan|balance)\b.{0,60}?(?:expired|exceeded|suspended|invalid|insufficient|too low|blocked|revoked|denied|rejected|not (?:valid|allowed|authori[sz]ed|support)).*",
-        r"(?:Rate limit(?:ed| exceeded| reached| hit)?|Too many requests|Quota exceeded|Usage limit)\b(?: for\b.{0,60}?| on\b.{0,60}?)?(?:$|[.,:;!(]| (?:please|try|retry|wait|exceeded|reached)\b).*",
-        r"(?:The |Your )?(?i:connection|request|read|operation|execution|query|command|tool(?: call)?|process|script|task|navigation|page load|search|api call)\b.{0,60}? (?:was |were |has |is )?(?:timed out|timeout|refused|reset(?: by peer)?|aborted|closed unexpectedly|lost|was closed|dropped)\b(?: (?:after|by|while|at|in|for|because|-)(?= ).*|[.,:;!(].*|$)",
-        r"(?:Timeout|Timed out|Deadline exceeded)(?: after \d.*| while \w.*| waiting .*| exceeded.*|[:：,.] .*|$)",
-        r"(?:Access|Permission|Authorization|Authentication|Login)(?: to .{1,80}?)? (?:denied|failed|required|refused|forbidden)\b(?: (?:to|for|by|because|while|when|with)\b.*|[.,:;!(].*|$)",
-        r"(?:Failed|Unable|Not able) to (?!find any|find \w+ matching|identify any|detect)[a-z-]+\b(?: [^\n]*|[:.].*|$)",
-        r"(?:Could not|Couldn't|Cannot|Can't|Can not) (?!be\b|find any|wait|say|tell)[a-z-]+ [^\n]*",
-        r"(?:Not enough|Out of|Ran out of) (?:memory|disk space|space|quota|credits?|balance|funds|tokens|permissions?|privileges)\b.*",
-        r"\d+ validation errors?(?: for \S+|:).*",
-        r"(?:Command|Tool|Function|Action|Step) ['\"`]?[\w.:-]{1,80}['\"`]? (?:returned|raised|threw|failed with)(?: an?)?[: ]+(?i:error|exception)\b.*",
-        r"(?:Something|Things) went wrong\b.*",
-        r"(?:Aborted|Interrupted|Killed|Cancell?ed)(?: by \w.*|[:.].*|$)",
-        r"(?:Response|Server|API|Service|Website|Endpoint|Webhook|Upstream|Request|It|URL|Page|Host)\b.{0,80}? (?:returned|responded with|replied with|gave|failed with)(?: an?| the)? (?:HTTP )?(?:error|status(?: code)?|code)?:? ?[45]\d\d\b.*",
-        # programs
-        r"CONFLICT \([\w/ -]+\): .*",
-        r"(?:Gyp ERR!|gyp ERR!|[Yy]arn error|[Pp]npm ERR|ERR_PNPM\w*|E:|╷|[Rr]sync error:|ORA-\d{5}:|SQL Error|\(error\) \w+|Msg \d+, Level|FATAL:|!! ) ?.*",
-        *failure_grammar.OPENINGS,
-        *failure_openings.OPENINGS,
-    )
+_OPENINGS = (
+    # A field and its error: "Network error while scraping …: …", "An unexpected error occurred during compression: …"
+    (
+        rf"(?i:(?:oops[,!]? |sorry[,!]? )?(?:an? |the )?(?:(?:{_FIELD})[ -]){{1,3}}(?:errors?|exception|failure))(?i: (?:has |have )?occurr?ed)?"
+        r"(?: \((?:\w{1,40}|[45]\d\d)\))?(?i: (?:while|when|during|in|at|on|for|with|from|after|trying|calling|connecting|executing)\b[^\n]{0,200}?)?\s*[:：(].*"
+    ),
+    r"(?i:(?:an? |some )(?:\w+ )?(?:error|exception|failure) (?:has )?(?:occurr?ed|happened)\b).*",
+    r"(?i:(?:i |we |tool |agent )?encountered (?:an? )?(?:\w+ )?(?:error|exception|problem)s?)\b.*[:：(].*",
+    r"An error occurred \(\w+\) when calling .*",
+    # A named thing: "The path /x/y does not exist.", "Company ticker XYZ not found."
+    rf"(?:The |Your |This |That |A |An |Requested |Specified |Provided |Given )?(?i:(?:(?!{_CONNECTIVE}\b)[a-z_-]+ ){{0,3}}?(?:{_THING})){_NAMED} (?:{_HAPPENED}){_ENDS}.*",
+    # A demand: "limit must be between 1 and 100", "Parameter 'city' is required"
+    rf"(?i:(?:(?:input|argument|parameter|field|option|property|column|header|value of) )?['\"`]?(?!this|it|that|you|they|these)[a-z]\w*['\"`]?) (?:(?:is|are) required\b|must (?:{_DEMANDED}))[^.\n]{{0,60}}\.?",
+    # A thing and what happened: "File not found: /w/x. …", "API request failed: …", "apply_patch verification failed: …"
+    r"(?!No )(?:[\w./'\"`-]+ ){1,4}(?:failed|not found|timed out|denied|rejected|refused|unavailable|already exists(?: at)?|does not exist|exceeded|expired)(?: (?:to|for|at|with|in|on|after|because|while|due to|by) [^\n]{1,120}?)?\s*[:：(].*",
+    # A bad argument: "Invalid branch type: locl", "Unsupported file type"
+    (
+        r"(?:Invalid|Illegal|Malformed|Unsupported|Unrecogni[sz]ed|Incorrect|Insufficient|Expired|Unauthori[sz]ed|Disallowed) (?:[\w`'\"./-]+ ){0,4}?"
+        r"(?:[\w./-]*[^\Ws]|[\w./-]*(?:ss|us)|credentials|arguments|parameters|permissions|inputs|options|headers|privileges|scopes|funds|['\"`][^'\"`]{1,80}['\"`])"
+        r"(?:[.,:;!(]| (?:for|in|at|to|of|with|provided|given|passed|specified|value|supplied)\b|$).*"
+    ),
+    (
+        rf"(?![A-Z]\w+ [A-Z]\w+$)(?:Missing|Unknown|Unexpected|Undefined|No such|Duplicate|Ambiguous|Required|Empty|Wrong|Bad|Conflicting) (?:[\w-]+ ){{0,3}}?(?i:{_THING}|keyword|token|end of|header|permission|scope|environment variable|import|import path|dependency)s?"
+        r"(?:\(s\))?(?:[.,:;!(]| ['\"`<\w/]| (?:for|in|at|to|of|with|provided|given)\b|$).*"
+    ),
+    # A missing state: "No file open. Use the open command first."
+    r"No (?!error|result|match|problem|issue|warning|change|update|fail)(?:[\w-]+ ){1,3}(?:open|opened|selected|active|configured|provided|specified|supplied|given|connected|loaded|passed|set|defined|logged in|established|running)\b.*",
+    r"No (?:replacement|action|edit|file|operation|command|query|request|function|tool)s? (?:was|were) (?:performed|made|applied|executed|written|done|run|called)\b.*",
+    r"(?:(?:The |Tool )?(?i:user|operator|human|administrator|admin|reviewer)) (?:has )?(?:denied|rejected|declined|refused|cancell?ed|aborted|interrupted|disallowed|does(?:n't| not) want|did(?:n't| not) (?:approve|allow|want|confirm))\b.*",
+    r"(?:The |This |Your )?(?i:operation|request|action|command|call|tool(?: call| use)?|execution|permission\b.{0,60}?) (?:was |has been |is )?(?:denied|rejected|declined|cancell?ed|aborted|interrupted|blocked|refused|not (?:allowed|permitted|approved))(?: (?:by|for|because|due|in)\b.*|[.!:].*|$)",
+    r"You (?:are not|aren't) (?:authori[sz]ed|allowed|permitted|logged in|authenticated|connected|subscribed|entitled)\b.*",
+    r"You (?:do not|don't) have (?:the )?(?:permission|access|authori|the necessary|sufficient|enough|required)\b.*",
+    r"You (?:have |'ve )?(?:exceeded|reached|run out of|hit) (?:your|the)\b.*",
+    r"You must (?:be (?:logged in|authenticated)|provide|specify|pass|set|supply|first|log in|call)\b.*",
+    r"Your? (?:session|token|account|credit|subscription|quota|API key|access|license|trial|credentials?|request|plan|balance)\b.{0,60}?(?:expired|exceeded|suspended|invalid|insufficient|too low|blocked|revoked|denied|rejected|not (?:valid|allowed|authori[sz]ed|support)).*",
+    r"(?:Rate limit(?:ed| exceeded| reached| hit)?|Too many requests|Quota exceeded|Usage limit)\b(?: for\b.{0,60}?| on\b.{0,60}?)?(?:$|[.,:;!(]| (?:please|try|retry|wait|exceeded|reached)\b).*",
+    r"(?:The |Your )?(?i:connection|request|read|operation|execution|query|command|tool(?: call)?|process|script|task|navigation|page load|search|api call)\b.{0,60}? (?:was |were |has |is )?(?:timed out|timeout|refused|reset(?: by peer)?|aborted|closed unexpectedly|lost|was closed|dropped)\b(?: (?:after|by|while|at|in|for|because|-)(?= ).*|[.,:;!(].*|$)",
+    r"(?:Timeout|Timed out|Deadline exceeded)(?: after \d.*| while \w.*| waiting .*| exceeded.*|[:：,.] .*|$)",
+    r"(?:Access|Permission|Authorization|Authentication|Login)(?: to .{1,80}?)? (?:denied|failed|required|refused|forbidden)\b(?: (?:to|for|by|because|while|when|with)\b.*|[.,:;!(].*|$)",
+    r"(?:Failed|Unable|Not able) to (?!find any|find \w+ matching|identify any|detect)[a-z-]+\b(?: [^\n]*|[:.].*|$)",
+    r"(?:Could not|Couldn't|Cannot|Can't|Can not) (?!be\b|find any|wait|say|tell)[a-z-]+ [^\n]*",
+    r"(?:Not enough|Out of|Ran out of) (?:memory|disk space|space|quota|credits?|balance|funds|tokens|permissions?|privileges)\b.*",
+    r"\d+ validation errors?(?: for \S+|:).*",
+    r"(?:Command|Tool|Function|Action|Step) ['\"`]?[\w.:-]{1,80}['\"`]? (?:returned|raised|threw|failed with)(?: an?)?[: ]+(?i:error|exception)\b.*",
+    r"(?:Something|Things) went wrong\b.*",
+    r"(?:Aborted|Interrupted|Killed|Cancell?ed)(?: by \w.*|[:.].*|$)",
+    r"(?:Response|Server|API|Service|Website|Endpoint|Webhook|Upstream|Request|It|URL|Page|Host)\b.{0,80}? (?:returned|responded with|replied with|gave|failed with)(?: an?| the)? (?:HTTP )?(?:error|status(?: code)?|code)?:? ?[45]\d\d\b.*",
+    # programs
+    r"CONFLICT \([\w/ -]+\): .*",
+    r"(?:Gyp ERR!|gyp ERR!|[Yy]arn error|[Pp]npm ERR|ERR_PNPM\w*|E:|╷|[Rr]sync error:|ORA-\d{5}:|SQL Error|\(error\) \w+|Msg \d+, Level|FATAL:|!! ) ?.*",
+    *failure_grammar.OPENINGS,
+    *failure_openings.OPENINGS,
 )
-"""First lines that report the tool's own failure, in English."""
+OPENING = lazy("|".join(f"(?:{pattern})" for pattern in _OPENINGS))
+"""A first line that reports the tool's own failure, in English."""
 
-PROGRAMS = tuple(lazy(pattern) for pattern in failure_grammar.PROGRAMS)
-RUNTIMES = tuple(lazy(pattern) for pattern in runtime_messages.RUNTIMES)
+PROGRAM = lazy("|".join(f"(?:{pattern})" for pattern in failure_grammar.PROGRAMS))
+RUNTIME = lazy("|".join(f"(?:{pattern})" for pattern in runtime_messages.RUNTIMES))
 
 CLAUSE = lazy(failure_grammar.CLAUSE)
 """A first line that is nearly all of a short text."""
 
 CHINESE = lazy("[\u3400-\u9fff]")
-CHINESE_OPENINGS = tuple(lazy(pattern) for pattern in chinese_failures.OPENINGS)
+CHINESE_OPENING = lazy("|".join(f"(?:{pattern})" for pattern in chinese_failures.OPENINGS))
 
 CLOSINGS = lazy(
     r"(?is).{1,300}(?:(?:(?:please )?(?<!let's )(?<!let\u2019s )try again|(?:please |and |then |or |to |[,.;:!-] ?)retry(?: the \w+)?)(?: later| in .{1,30}| after .{1,30}| with .{1,60}| using .{1,60})?"

@@ -28,7 +28,7 @@ from tooltrace.normalize.heuristics.error_patterns import (
 from tooltrace.normalize.heuristics.error_sentences import (
     ADVISED,
     CHINESE,
-    CHINESE_OPENINGS,
+    CHINESE_OPENING,
     CLAUSE,
     CLOSINGS,
     HEADED,
@@ -36,9 +36,9 @@ from tooltrace.normalize.heuristics.error_sentences import (
     MARKED,
     NOT_A_REPORT,
     OFFERS,
-    OPENINGS,
-    PROGRAMS,
-    RUNTIMES,
+    OPENING,
+    PROGRAM,
+    RUNTIME,
     WARNED,
 )
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase, is_success_phrase
@@ -143,15 +143,18 @@ def _sentence(words: str, text: str) -> ToolResponse | None:
     lines = words.splitlines()
     if text.rstrip().endswith((":", "：")) and "\n" not in text.strip():  # the introduction of a list
         return None
-    if len(words) > _LONGEST_REPORT or len(lines) > _MOST_REPORT_LINES or NOT_A_REPORT.match(WARNED.sub("", words)):
+    if len(words) > _LONGEST_REPORT or len(lines) > _MOST_REPORT_LINES:
         return None
     if len(LISTED.findall(words)) > 1 or len(SENTENCES.findall(words)) > _MOST_REPORT_SENTENCES:
         return None
     marked = MARKED.match(words)
     if marked is not None:
-        return None if is_no_error_phrase(marked["message"]) else build_error(marked["message"], text=text)
+        spoken = not is_no_error_phrase(marked["message"]) and not NOT_A_REPORT.match(words)
+        return build_error(marked["message"], text=text) if spoken else None
     opening = WARNED.sub("", lines[0])[:_LONGEST_OPENING]
-    return build_error(words, text=text) if _reports_failure(opening, words) else None
+    if not _reports_failure(opening, words) or NOT_A_REPORT.match(WARNED.sub("", words)):
+        return None
+    return build_error(words, text=text)
 
 
 def _reports_failure(opening: str, words: str) -> bool:
@@ -160,14 +163,14 @@ def _reports_failure(opening: str, words: str) -> bool:
         simple = opening.translate(chinese_failures.SIMPLIFIED)
         if chinese_failures.NOT_A_REPORT.match(simple):
             return False
-        if any(pattern.fullmatch(simple) for pattern in CHINESE_OPENINGS):
+        if CHINESE_OPENING.fullmatch(simple):
             return True
-    if any(pattern.fullmatch(opening) for pattern in (*PROGRAMS, *RUNTIMES)):
+    if PROGRAM.fullmatch(opening) or RUNTIME.fullmatch(opening):
         return True
     opening = opening[:1].upper() + opening[1:]
     if len(words) <= _LONGEST_CLAUSE and "\n" not in words and CLAUSE.fullmatch(opening):
         return True
-    if any(pattern.fullmatch(opening) for pattern in OPENINGS):
+    if OPENING.fullmatch(opening):
         return True
     end = words[-_LONGEST_CLOSING:].lower()
     return any(word in end for word in ADVISED) and CLOSINGS.fullmatch(words) is not None
