@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -21,10 +21,10 @@ class RuleIndex:
     """Index of rules by the results that they read; keeps the order of the rules."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self.rules = tuple(rules)
+        self.rules = rules if isinstance(rules, tuple) else tuple(rules)
         self._by_kind: dict[str, list[int]] = {}
         self._by_member: dict[str, list[int]] = {}
-        self._of_texts: list[int] = []
+        self._of_texts: dict[Callable[[str], bool] | None, list[int]] = {}
         self._of_arrays: list[int] = []
         self._of_all: list[int] = []
         for number, rule in enumerate(self.rules):
@@ -46,7 +46,8 @@ class RuleIndex:
             self._by_kind.setdefault(kind, []).append(number)
         for member in rule.reads.members:
             self._by_member.setdefault(member, []).append(number)
-        self._of_texts += [number] * rule.reads.texts
+        if rule.reads.texts:
+            self._of_texts.setdefault(rule.reads.texts_with, []).append(number)
         self._of_arrays += [number] * rule.reads.arrays
 
     def may_recognise(self, raw: bytes) -> bool:
@@ -71,7 +72,9 @@ class RuleIndex:
         elif kind_of is list:
             numbers += self._of_arrays
         elif kind_of is str:
-            numbers += self._of_texts
+            for may_read, of_texts in self._of_texts.items():
+                if may_read is None or may_read(view.data):
+                    numbers += of_texts
         return [self.rules[number] for number in sorted(set(numbers))] if numbers else ()
 
 

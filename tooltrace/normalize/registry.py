@@ -9,6 +9,7 @@ from __future__ import annotations
 from tooltrace.normalize.heuristics import (
     api_error,
     batches,
+    coded_errors,
     embedded_error,
     error_markup,
     error_members,
@@ -67,6 +68,7 @@ RULES: tuple[Rule, ...] = RuleSet(
         exit_status.RULE,
         error_status.RULE,
         error_members.RULE,
+        coded_errors.RULE,
         hello_agents.TEXT,
         error_markup.RULE,
         embedded_error.RULE,

@@ -53,6 +53,8 @@ class Matches:
     """Objects with at least one of these members; names in snake case match every spelling."""
     texts: bool = False
     """Texts that are not JSON objects or arrays."""
+    texts_with: Callable[[str], bool] | None = None
+    """Quick test of a text; the rule does not see a text that fails it. None: the rule sees every text."""
     arrays: bool = False
 
 

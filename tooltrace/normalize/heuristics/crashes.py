@@ -65,6 +65,11 @@ _CRASHES = tuple(
         (r"(?P<message>(?:Segmentation fault|Bus error|Aborted|Illegal instruction) \(core dumped\))", r""),
     )
 )
+_HEADS = (
+    *("panic", "error", "exception", "terminate called", ".rb:", "** (", "search/replace", "segmentation fault"),
+    *("aborted", "illegal instruction"),
+)
+"""Parts in lower case of which each head of a crash has one."""
 _IPYTHON = lazy(r"(?P<type>[A-Z]\w{0,60}) +Traceback \(most recent call last\)")
 _IPYTHON_LINE = lazy(r"(?:-+> ?)?\s*\d+(?: .*)?|(?:Cell|File|Input) .*|\s.*|[-.]+|<.*|")
 """Lines of IPython's traceback between its head and the exception."""
@@ -135,9 +140,15 @@ def _may_be(words: str) -> bool:
     last = words[-_LINE:].rpartition("\n")[2]
     if _JS_END.fullmatch(last):
         return True
-    return any(EXIT.fullmatch(line.strip()) for line in (last, first)) or any(
-        crash.head.fullmatch(first) for crash in _CRASHES
-    )
+    if any(_may_state_exit(line) and EXIT.fullmatch(line.strip()) for line in (last, first)):
+        return True
+    lowered = first.lower()
+    return any(map(lowered.__contains__, _HEADS)) and any(crash.head.fullmatch(first) for crash in _CRASHES)
+
+
+def _may_state_exit(line: str) -> bool:
+    lowered = line.lower()
+    return "exit" in lowered or "code" in lowered
 
 
 def _crashed(lines: list[str], text: str) -> ToolResponse | None:

@@ -12,6 +12,7 @@ from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.heuristics import api_error, error_members, error_status, error_text, flags
 from tooltrace.normalize.heuristics.error_members import is_empty, unknown_members
 from tooltrace.normalize.heuristics.failure_phrases import is_failure_phrase
+from tooltrace.normalize.heuristics.report_signs import may_be_read
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.protocols import hello_agents, problem_json
 from tooltrace.normalize.response_builders import MemberReader, build_error
@@ -41,6 +42,8 @@ _NOT_BESIDE = frozenset(
 _MOST_BESIDE = 10
 _DETAILS = frozenset({"details", "detail", "context", "meta", "metadata", "errors", "error"})
 _FAILED = frozenset({"error", "fail", "failed", "failure", "exception", "not_found"})
+_REFUSED = frozenset({"denied", "rejected", "refused", "unauthorized", "forbidden", "invalid", "timed_out", "expired"})
+"""Statuses of a failure, if the message reports one too; an entity may have them as well."""
 _OF_A_RECORD = lazy(
     r"(?:id|uuid|.*_(?:at|on|by|time|date|duration)|created|updated|started|finished|duration|progress|score|tags|rows|total|count|job.*|title)"
 )
@@ -57,7 +60,7 @@ _RULES: tuple[Rule, ...] = (
 )  # fmt: skip
 
 
-@builtin("hidden", "heuristic", Matches(members=tuple({*_HOLDERS, *_SENTENCES}), texts=True), words=True)
+@builtin("hidden", "heuristic", Matches(members=tuple({*_HOLDERS, *_SENTENCES}), texts=True, texts_with=may_be_read), words=True)
 def RULE(view: ResultView) -> ToolResponse | None:
     """Read a failure that stands where the data should.
 
@@ -101,7 +104,8 @@ def _in_words(data: dict[str, Any]) -> ToolResponse | None:
     name, inner = next(((name, found) for name, found in readings if found is not None), (names[0], None))
     status = members.get("status", "state", "code", "operation")
     failed = isinstance(status, str) and (snake_case(status) in _FAILED or lookup_code(status) is not None)
-    if isinstance(status, str) and not failed:
+    refused = isinstance(status, str) and snake_case(status) in _REFUSED and inner is not None
+    if isinstance(status, str) and not failed and not refused:
         return None
     if "description" in members and name != "error":  # the entry of a manual
         return None
@@ -112,7 +116,7 @@ def _in_words(data: dict[str, Any]) -> ToolResponse | None:
     unknown = [other for other in unknown if other not in ("operation", "enabled", "step") and members.get(other) != 0]
     if any(map(_OF_A_RECORD.fullmatch, unknown)):
         return None
-    if unknown and name != "error" and not (failed and name in ("message", "error_message", "msg")):
+    if unknown and name != "error" and not ((failed or refused) and name in ("message", "error_message", "msg")):
         return None
     words = members.pop(name)
     if inner is None and not (failed and name not in ("text", "result")):
@@ -121,6 +125,11 @@ def _in_words(data: dict[str, Any]) -> ToolResponse | None:
         inner = build_error(words, lookup_code(str(status)))
     inner = _with_number(inner, members.get("status", "code"))
     return inner.model_copy(update={"context": {**(members.remaining() or {}), **(inner.context or {})} or None})
+
+
+def reads_failure(words: str) -> bool:
+    """Whether ``words``, as a whole, report a failure."""
+    return error_text.read_text(words) is not None or is_failure_phrase(words)
 
 
 def _with_number(found: ToolResponse, number: Any) -> ToolResponse:
@@ -144,8 +153,12 @@ def _failed(value: Any) -> ToolResponse | None:
 
 @builtin("false_and_message", "heuristic", Matches(arrays=True))
 def FALSE_AND_MESSAGE(view: ResultView) -> ToolResponse | None:
-    """Read a pair of false and a text that reports a failure."""
+    """Read a pair of false, or of an empty value, and the texts that report the failure."""
     data = view.data
-    if not isinstance(data, list) or len(data) != 2 or data[0] is not False or not isinstance(data[1], str):
+    if not isinstance(data, list) or len(data) != 2 or not (data[0] is False or data[0] in (None, [], {}, "")):
         return None
-    return error_text.read_text(data[1]) or _phrase(data[1])
+    texts = data[1] if isinstance(data[1], list) else [data[1]]
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return None
+    readings = [error_text.read_text(text) or _phrase(text) for text in texts]
+    return readings[0] if all(readings) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
+from tooltrace.normalize.heuristics.report_signs import may_be_read
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.response_builders import build_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
@@ -36,7 +37,7 @@ _LATE = lazy(
 """A last line that reports that the command was stopped."""
 
 
-@builtin("error_markup", "certain", Matches(texts=True))
+@builtin("error_markup", "certain", Matches(texts=True, texts_with=may_be_read))
 def RULE(view: ResultView) -> ToolResponse | None:
     """Read a text that is an error element, an XML fault, a server's error page, or a stopped command's output."""
     text = view.text

@@ -6,7 +6,7 @@ is short and opens with such a sentence; a document that mentions an error has m
 
 from __future__ import annotations
 
-from tooltrace.normalize.heuristics import chinese_failures, failure_grammar, runtime_messages
+from tooltrace.normalize.heuristics import chinese_failures, failure_grammar, failure_openings, runtime_messages
 from tooltrace.normalize.lazy_regex import lazy
 
 _FIELD = (
@@ -45,192 +45,70 @@ _DEMANDED = r"be (?:[A-Z0-9]|one of\b|between\b|positive|negative|greater|less|l
 _CONNECTIVE = "when|if|that|whether|note|until|create|read|which|raised|raise|returns?|because|while|where|see|use|an?"
 _ENDS = r"(?=$|[.,;:!(]|\s+(?:in|at|on|for|from|with|to|by|of|within|after|because|due|and|or|as|under|when|while|during|the)\b)"
 
-_HINTS = tuple(
-    word.replace("_", " ")
-    for word in [
-        "err",
-        "fail",
-        "except",
-        "not_",
-        "n't_",
-        "no_",
-        "can't",
-        "cannot",
-        "unable",
-        "invalid",
-        "illegal",
-        "malform",
-        "unsupp",
-        "unrec",
-        "unknown",
-        "miss",
-        "den",
-        "rej",
-        "refus",
-        "declin",
-        "abort",
-        "cancel",
-        "kill",
-        "crash",
-        "timed",
-        "timeout",
-        "time_out",
-        "deadline",
-        "limit",
-        "exceed",
-        "quota",
-        "many",
-        "expired",
-        "unauth",
-        "forbid",
-        "trace",
-        "panic",
-        "fatal",
-        "exit",
-        "fault",
-        "required",
-        "must",
-        "wrong",
-        "lost",
-        "reset",
-        "closed",
-        "conflict",
-        "unav",
-        "insuff",
-        "bad_",
-        "duplic",
-        "ambig",
-        "undef",
-        "unexp",
-        "retry",
-        "again",
-        "sorry",
-        "http",
-        "sql",
-        "ora-",
-        "msg_",
-        "out_of",
-        "ran_out",
-        "directory",
-        "read-only",
-        "blocked",
-        "disall",
-        "dumped",
-        "incorrect",
-        "empty",
-        "went",
-        "enough",
-        "terminat",
-        "uncaught",
-        "thread",
-        "e:",
-        "make",
-        "yarn",
-        "pnpm",
-        "gyp",
-        "pattern",
-        "exhausted",
-        "throttl",
-        "oom",
-        "return",
-        "usage",
-        "daemon",
-        "raise",
-        "command",
-        "<",
-        "disab",
-        "already",
-        "expected",
-        "please_",
-        "kindly_",
-        "need_to",
-        "fehl",
-        "support",
-        "reached",
-        "too_",
-        "peer",
-        "stopped_due",
-    ]
+_OPENINGS = (
+    # A field and its error: "Network error while scraping …: …", "An unexpected error occurred during compression: …"
+    (
+        rf"(?i:(?:oops[,!]? |sorry[,!]? )?(?:an? |the )?(?:(?:{_FIELD})[ -]){{1,3}}(?:errors?|exception|failure))(?i: (?:has |have )?occurr?ed)?"
+        r"(?: \((?:\w{1,40}|[45]\d\d)\))?(?i: (?:while|when|during|in|at|on|for|with|from|after|trying|calling|connecting|executing)\b[^\n]{0,200}?)?\s*[:：(].*"
+    ),
+    r"(?i:(?:an? |some )(?:\w+ )?(?:error|exception|failure) (?:has )?(?:occurr?ed|happened)\b).*",
+    r"(?i:(?:i |we |tool |agent )?encountered (?:an? )?(?:\w+ )?(?:error|exception|problem)s?)\b.*[:：(].*",
+    r"An error occurred \(\w+\) when calling .*",
+    # A named thing: "The path /x/y does not exist.", "Company ticker XYZ not found."
+    rf"(?:The |Your |This |That |A |An |Requested |Specified |Provided |Given )?(?i:(?:(?!{_CONNECTIVE}\b)[a-z_-]+ ){{0,3}}?(?:{_THING})){_NAMED} (?:{_HAPPENED}){_ENDS}.*",
+    # A demand: "limit must be between 1 and 100", "Parameter 'city' is required"
+    rf"(?i:(?:(?:input|argument|parameter|field|option|property|column|header|value of) )?['\"`]?(?!this|it|that|you|they|these)[a-z]\w*['\"`]?) (?:(?:is|are) required\b|must (?:{_DEMANDED}))[^.\n]{{0,60}}\.?",
+    # A thing and what happened: "File not found: /w/x. …", "API request failed: …", "apply_patch verification failed: …"
+    r"(?!No )(?:[\w./'\"`-]+ ){1,4}(?:failed|not found|timed out|denied|rejected|refused|unavailable|already exists(?: at)?|does not exist|exceeded|expired)(?: (?:to|for|at|with|in|on|after|because|while|due to|by) [^\n]{1,120}?)?\s*[:：(].*",
+    # A bad argument: "Invalid branch type: locl", "Unsupported file type"
+    (
+        r"(?:Invalid|Illegal|Malformed|Unsupported|Unrecogni[sz]ed|Incorrect|Insufficient|Expired|Unauthori[sz]ed|Disallowed) (?:[\w`'\"./-]+ ){0,4}?"
+        r"(?:[\w./-]*[^\Ws]|[\w./-]*(?:ss|us)|credentials|arguments|parameters|permissions|inputs|options|headers|privileges|scopes|funds|['\"`][^'\"`]{1,80}['\"`])"
+        r"(?:[.,:;!(]| (?:for|in|at|to|of|with|provided|given|passed|specified|value|supplied)\b|$).*"
+    ),
+    (
+        rf"(?![A-Z]\w+ [A-Z]\w+$)(?:Missing|Unknown|Unexpected|Undefined|No such|Duplicate|Ambiguous|Required|Empty|Wrong|Bad|Conflicting) (?:[\w-]+ ){{0,3}}?(?i:{_THING}|keyword|token|end of|header|permission|scope|environment variable|import|import path|dependency)s?"
+        r"(?:\(s\))?(?:[.,:;!(]| ['\"`<\w/]| (?:for|in|at|to|of|with|provided|given)\b|$).*"
+    ),
+    # A missing state: "No file open. Use the open command first."
+    r"No (?!error|result|match|problem|issue|warning|change|update|fail)(?:[\w-]+ ){1,3}(?:open|opened|selected|active|configured|provided|specified|supplied|given|connected|loaded|passed|set|defined|logged in|established|running)\b.*",
+    r"No (?:replacement|action|edit|file|operation|command|query|request|function|tool)s? (?:was|were) (?:performed|made|applied|executed|written|done|run|called)\b.*",
+    r"(?:(?:The |Tool )?(?i:user|operator|human|administrator|admin|reviewer)) (?:has )?(?:denied|rejected|declined|refused|cancell?ed|aborted|interrupted|disallowed|does(?:n't| not) want|did(?:n't| not) (?:approve|allow|want|confirm))\b.*",
+    r"(?:The |This |Your )?(?i:operation|request|action|command|call|tool(?: call| use)?|execution|permission\b.{0,60}?) (?:was |has been |is )?(?:denied|rejected|declined|cancell?ed|aborted|interrupted|blocked|refused|not (?:allowed|permitted|approved))(?: (?:by|for|because|due|in)\b.*|[.!:].*|$)",
+    r"You (?:are not|aren't) (?:authori[sz]ed|allowed|permitted|logged in|authenticated|connected|subscribed|entitled)\b.*",
+    r"You (?:do not|don't) have (?:the )?(?:permission|access|authori|the necessary|sufficient|enough|required)\b.*",
+    r"You (?:have |'ve )?(?:exceeded|reached|run out of|hit) (?:your|the)\b.*",
+    r"You must (?:be (?:logged in|authenticated)|provide|specify|pass|set|supply|first|log in|call)\b.*",
+    r"Your? (?:session|token|account|credit|subscription|quota|API key|access|license|trial|credentials?|request|plan|balance)\b.{0,60}?(?:expired|exceeded|suspended|invalid|insufficient|too low|blocked|revoked|denied|rejected|not (?:valid|allowed|authori[sz]ed|support)).*",
+    r"(?:Rate limit(?:ed| exceeded| reached| hit)?|Too many requests|Quota exceeded|Usage limit)\b(?: for\b.{0,60}?| on\b.{0,60}?)?(?:$|[.,:;!(]| (?:please|try|retry|wait|exceeded|reached)\b).*",
+    r"(?:The |Your )?(?i:connection|request|read|operation|execution|query|command|tool(?: call)?|process|script|task|navigation|page load|search|api call)\b.{0,60}? (?:was |were |has |is )?(?:timed out|timeout|refused|reset(?: by peer)?|aborted|closed unexpectedly|lost|was closed|dropped)\b(?: (?:after|by|while|at|in|for|because|-)(?= ).*|[.,:;!(].*|$)",
+    r"(?:Timeout|Timed out|Deadline exceeded)(?: after \d.*| while \w.*| waiting .*| exceeded.*|[:：,.] .*|$)",
+    r"(?:Access|Permission|Authorization|Authentication|Login)(?: to .{1,80}?)? (?:denied|failed|required|refused|forbidden)\b(?: (?:to|for|by|because|while|when|with)\b.*|[.,:;!(].*|$)",
+    r"(?:Failed|Unable|Not able) to (?!find any|find \w+ matching|identify any|detect)[a-z-]+\b(?: [^\n]*|[:.].*|$)",
+    r"(?:Could not|Couldn't|Cannot|Can't|Can not) (?!be\b|find any|wait|say|tell)[a-z-]+ [^\n]*",
+    r"(?:Not enough|Out of|Ran out of) (?:memory|disk space|space|quota|credits?|balance|funds|tokens|permissions?|privileges)\b.*",
+    r"\d+ validation errors?(?: for \S+|:).*",
+    r"(?:Command|Tool|Function|Action|Step) ['\"`]?[\w.:-]{1,80}['\"`]? (?:returned|raised|threw|failed with)(?: an?)?[: ]+(?i:error|exception)\b.*",
+    r"(?:Something|Things) went wrong\b.*",
+    r"(?:Aborted|Interrupted|Killed|Cancell?ed)(?: by \w.*|[:.].*|$)",
+    r"(?:Response|Server|API|Service|Website|Endpoint|Webhook|Upstream|Request|It|URL|Page|Host)\b.{0,80}? (?:returned|responded with|replied with|gave|failed with)(?: an?| the)? (?:HTTP )?(?:error|status(?: code)?|code)?:? ?[45]\d\d\b.*",
+    # programs
+    r"CONFLICT \([\w/ -]+\): .*",
+    r"(?:Gyp ERR!|gyp ERR!|[Yy]arn error|[Pp]npm ERR|ERR_PNPM\w*|E:|╷|[Rr]sync error:|ORA-\d{5}:|SQL Error|\(error\) \w+|Msg \d+, Level|FATAL:|!! ) ?.*",
+    *failure_grammar.OPENINGS,
+    *failure_openings.OPENINGS,
 )
-_SIGNS = lazy(r"[\u2600-\u27bf\u2e80-\U0010ffff\u0400-\u06ff]")
-_STATUS = lazy(r"[45][0-9][0-9]")
-_FRONT = 300
-"""Maximum characters of the message of an exception that are searched for its signs."""
+OPENING = lazy("|".join(f"(?:{pattern})" for pattern in _OPENINGS))
+"""A first line that reports the tool's own failure, in English."""
 
-
-def may_report(text: str) -> bool:
-    """Whether ``text`` has one of the words or signs that every report of a failure has: a quick test."""
-    lowered = text.lower()
-    if any(word in lowered for word in _HINTS) or any(word in lowered[:_FRONT] for word in runtime_messages.SIGNS):
-        return True
-    return (not lowered.isascii() and _SIGNS.search(lowered) is not None) or _STATUS.search(lowered) is not None
-
-
-OPENINGS = tuple(
-    lazy(pattern)
-    for pattern in (
-        # A field and its error: "Network error while scraping …: …", "An unexpected error occurred during compression: …"
-        (
-            rf"(?i:(?:oops[,!]? |sorry[,!]? )?(?:an? |the )?(?:(?:{_FIELD})[ -]){{1,3}}(?:errors?|exception|failure))(?i: (?:has |have )?occurr?ed)?"
-            r"(?: \((?:\w{1,40}|[45]\d\d)\))?(?i: (?:while|when|during|in|at|on|for|with|from|after|trying|calling|connecting|executing)\b[^\n]{0,200}?)?\s*[:：(].*"
-        ),
-        r"(?i:(?:an? |some )(?:\w+ )?(?:error|exception|failure) (?:has )?(?:occurr?ed|happened)\b).*",
-        r"(?i:(?:i |we |tool |agent )?encountered (?:an? )?(?:\w+ )?(?:error|exception|problem)s?)\b.*[:：(].*",
-        r"An error occurred \(\w+\) when calling .*",
-        # A named thing: "The path /x/y does not exist.", "Company ticker XYZ not found."
-        rf"(?:The |Your |This |That |A |An |Requested |Specified |Provided |Given )?(?i:(?:(?!{_CONNECTIVE}\b)[a-z_-]+ ){{0,3}}?(?:{_THING})){_NAMED} (?:{_HAPPENED}){_ENDS}.*",
-        # A demand: "limit must be between 1 and 100", "Parameter 'city' is required"
-        rf"(?i:(?:(?:input|argument|parameter|field|option|property|column|header|value of) )?['\"`]?(?!this|it|that|you|they|these)[a-z]\w*['\"`]?) (?:(?:is|are) required\b|must (?:{_DEMANDED}))[^.\n]{{0,60}}\.?",
-        # A thing and what happened: "File not found: /w/x. …", "API request failed: …", "apply_patch verification failed: …"
-        r"(?!No )(?:[\w./'\"`-]+ ){1,4}(?:failed|not found|timed out|denied|rejected|refused|unavailable|already exists(?: at)?|does not exist|exceeded|expired)(?: (?:to|for|at|with|in|on|after|because|while|due to|by) [^\n]{1,120}?)?\s*[:：(].*",
-        # A bad argument: "Invalid branch type: locl", "Unsupported file type"
-        (
-            r"(?:Invalid|Illegal|Malformed|Unsupported|Unrecogni[sz]ed|Incorrect|Insufficient|Expired|Unauthori[sz]ed|Disallowed) (?:[\w`'\"./-]+ ){0,4}?"
-            r"(?:[\w./-]*[^\Ws]|[\w./-]*(?:ss|us)|credentials|arguments|parameters|permissions|inputs|options|headers|privileges|scopes|funds|['\"`][^'\"`]{1,80}['\"`])"
-            r"(?:[.,:;!(]| (?:for|in|at|to|of|with|provided|given|passed|specified|value|supplied)\b|$).*"
-        ),
-        (
-            rf"(?![A-Z]\w+ [A-Z]\w+$)(?:Missing|Unknown|Unexpected|Undefined|No such|Duplicate|Ambiguous|Required|Empty|Wrong|Bad|Conflicting) (?:[\w-]+ ){{0,3}}?(?i:{_THING}|keyword|token|end of|header|permission|scope|environment variable|import|import path|dependency)s?"
-            r"(?:\(s\))?(?:[.,:;!(]| ['\"`<\w/]| (?:for|in|at|to|of|with|provided|given)\b|$).*"
-        ),
-        # A missing state: "No file open. Use the open command first."
-        r"No (?!error|result|match|problem|issue|warning|change|update|fail)(?:[\w-]+ ){1,3}(?:open|opened|selected|active|configured|provided|specified|supplied|given|connected|loaded|passed|set|defined|logged in|established|running)\b.*",
-        r"No (?:replacement|action|edit|file|operation|command|query|request|function|tool)s? (?:was|were) (?:performed|made|applied|executed|written|done|run|called)\b.*",
-        r"(?:(?:The |Tool )?(?i:user|operator|human|administrator|admin|reviewer)) (?:has )?(?:denied|rejected|declined|refused|cancell?ed|aborted|interrupted|disallowed|does(?:n't| not) want|did(?:n't| not) (?:approve|allow|want|confirm))\b.*",
-        r"(?:The |This |Your )?(?i:operation|request|action|command|call|tool(?: call| use)?|execution|permission\b.{0,60}?) (?:was |has been |is )?(?:denied|rejected|declined|cancell?ed|aborted|interrupted|blocked|refused|not (?:allowed|permitted|approved))(?: (?:by|for|because|due|in)\b.*|[.!:].*|$)",
-        r"You (?:are not|aren't) (?:authori[sz]ed|allowed|permitted|logged in|authenticated|connected|subscribed|entitled)\b.*",
-        r"You (?:do not|don't) have (?:the )?(?:permission|access|authori|the necessary|sufficient|enough|required)\b.*",
-        r"You (?:have |'ve )?(?:exceeded|reached|run out of|hit) (?:your|the)\b.*",
-        r"You must (?:be (?:logged in|authenticated)|provide|specify|pass|set|supply|first|log in|call)\b.*",
-        r"Your? (?:session|token|account|credit|subscription|quota|API key|access|license|trial|credentials?|request|plan|balance)\b.{0,60}?(?:expired|exceeded|suspended|invalid|insufficient|too low|blocked|revoked|denied|rejected|not (?:valid|allowed|authori[sz]ed|support)).*",
-        r"(?:Rate limit(?:ed| exceeded| reached| hit)?|Too many requests|Quota exceeded|Usage limit)\b(?: for\b.{0,60}?| on\b.{0,60}?)?(?:$|[.,:;!(]| (?:please|try|retry|wait|exceeded|reached)\b).*",
-        r"(?:The |Your )?(?i:connection|request|read|operation|execution|query|command|tool(?: call)?|process|script|task|navigation|page load|search|api call)\b.{0,60}? (?:was |were |has |is )?(?:timed out|timeout|refused|reset(?: by peer)?|aborted|closed unexpectedly|lost|was closed|dropped)\b(?: (?:after|by|while|at|in|for|because|-)(?= ).*|[.,:;!(].*|$)",
-        r"(?:Timeout|Timed out|Deadline exceeded)(?: after \d.*| while \w.*| waiting .*| exceeded.*|[:：,.] .*|$)",
-        r"(?:Access|Permission|Authorization|Authentication|Login)(?: to .{1,80}?)? (?:denied|failed|required|refused|forbidden)\b(?: (?:to|for|by|because|while|when|with)\b.*|[.,:;!(].*|$)",
-        r"(?:Failed|Unable|Not able) to (?!find any|find \w+ matching|identify any|detect)[a-z-]+\b(?: [^\n]*|[:.].*|$)",
-        r"(?:Could not|Couldn't|Cannot|Can't|Can not) (?!be\b|find any|wait|say|tell)[a-z-]+ [^\n]*",
-        r"(?:Not enough|Out of|Ran out of) (?:memory|disk space|space|quota|credits?|balance|funds|tokens|permissions?|privileges)\b.*",
-        r"\d+ validation errors?(?: for \S+|:).*",
-        r"(?:Command|Tool|Function|Action|Step) ['\"`]?[\w.:-]{1,80}['\"`]? (?:returned|raised|threw|failed with)(?: an?)?[: ]+(?i:error|exception)\b.*",
-        r"(?:Something|Things) went wrong\b.*",
-        r"(?:Aborted|Interrupted|Killed|Cancell?ed)(?: by \w.*|[:.].*|$)",
-        r"(?:Response|Server|API|Service|Website|Endpoint|Webhook|Upstream|Request|It|URL|Page|Host)\b.{0,80}? (?:returned|responded with|replied with|gave|failed with)(?: an?| the)? (?:HTTP )?(?:error|status(?: code)?|code)?:? ?[45]\d\d\b.*",
-        # programs
-        r"CONFLICT \([\w/ -]+\): .*",
-        r"(?:Gyp ERR!|gyp ERR!|[Yy]arn error|[Pp]npm ERR|ERR_PNPM\w*|E:|╷|[Rr]sync error:|ORA-\d{5}:|SQL Error|\(error\) \w+|Msg \d+, Level|FATAL:|!! ) ?.*",
-        *failure_grammar.OPENINGS,
-    )
-)
-"""First lines that report the tool's own failure, in English."""
-
-PROGRAMS = tuple(lazy(pattern) for pattern in failure_grammar.PROGRAMS)
-RUNTIMES = tuple(lazy(pattern) for pattern in runtime_messages.RUNTIMES)
+PROGRAM = lazy("|".join(f"(?:{pattern})" for pattern in failure_grammar.PROGRAMS))
+RUNTIME = lazy("|".join(f"(?:{pattern})" for pattern in runtime_messages.RUNTIMES))
 
 CLAUSE = lazy(failure_grammar.CLAUSE)
 """A first line that is nearly all of a short text."""
 
 CHINESE = lazy("[\u3400-\u9fff]")
-CHINESE_OPENINGS = tuple(lazy(pattern) for pattern in chinese_failures.OPENINGS)
+CHINESE_OPENING = lazy("|".join(f"(?:{pattern})" for pattern in chinese_failures.OPENINGS))
 
 CLOSINGS = lazy(
     r"(?is).{1,300}(?:(?:(?:please )?(?<!let's )(?<!let\u2019s )try again|(?:please |and |then |or |to |[,.;:!-] ?)retry(?: the \w+)?)(?: later| in .{1,30}| after .{1,30}| with .{1,60}| using .{1,60})?"
@@ -262,13 +140,17 @@ NOT_A_REPORT = lazy(
     r"|.{0,60}\b(?:errors?|exceptions?) (?:raised|thrown) (?:when|if|by|while|during|from)\b|.{0,60}\b(?:errors|exceptions) when\b"
     r"|(?:sets?|gets?|finds?|checks?|validates?|converts?|computes?|creates?|parses?|handles?|wraps?|removes?|adds?|builds?|skips?|ignores?|ensures?|determines?|tries|attempts?|provides?|allows?|defines?|represents?) (?:the|an?|all|any|each|every|whether|if|type|only) "
     r"|[`\w]+ (?:that|which) (?:can(?:not|'t)|could not|are not|is not|do not|does not|were not)\b"
-    r"|(?:(?:exactly|at least|only|either|neither|one) )?(?:one )?of `|(?:##?#?#?#? )|[a-z_]\w*(?:\.[a-z_]\w*)+\(|(?:note|only|tip|important|attention|hint)\b|注意"
-    r"|[^:\n]{1,60}[:：] ?\d+ [a-z]+(?: in \S+)?$|(?!.{0,60}(?:not found|not exist|invalid|unknown|denied|failed|error code|errcode))[^:\n]{1,60}[:：] ?(?![45]\d\d\b)\d[\d.,%]*(?: ?%| \(.*|;.*)?$|.{1,80} explained$"
+    r"|(?:(?:exactly|at least|only|either|neither|one) )?(?:one )?of `|(?:##?#?#?#? )|[a-z_]\w*(?:\.[a-z_]\w*)+\(|(?:note|only(?! [^\n.]{1,60} (?:is|are) (?:allowed|permitted|supported|accepted)\b)|tip|important|attention|hint)\b(?! ['\"“])|注意"
+    r"|[^:\n]{1,60}[:：] ?\d+ [a-z]+(?: in \S+)?$|(?!.{0,60}(?:not found|not exist|invalid|unknown|denied|failed|error code|errcode))[^:\n]{1,60}[:：] ?(?![45]\d\d\b)\d[\d.,%]*(?: ?%| \(.*|;.*| ?[a-z]{1,2}| [a-z]+ per [a-z]+)?$|.{1,80} explained$"
     r"|(?:if|when(?! fetching)|whenever|unless|thrown|raises?|returns?|returned|fix(?:e[sdr])?|added?|example)\b(?! of )|(?:\*|//|-|>|<h\d>|\d+\.) |✅|✔|.{0,160}\b(?:means|bedeutet|signifie|significa|explained|translat\w+)\b|[\"'`].{1,120}[\"'`] ?(?:→|->|=>|means)"
     r"|raised\b|cannot suppress\b|(?:no|0|zero|without|没有|未发现|无|暂无) ?(?:good |relevant |matching |any |more )?(?:\S+ ){0,3}?(?:results?|match(?:es)?|records?|entries|items|files? (?:found|match)|books?|hits|documents|data|结果|记录|数据)\b"
     r"|sorry no\b|.{0,80}(?<!\bthere) (?:is|are|was|were) an? (?:error|exception|film|term|status|condition|situation|message|type|kind|thriller|song|book|novel|concept|phrase|class|function|method)\b"
     r"|.{0,120}\b(?:occurs?|happens?|arises?|means|refers to|is (?:raised|thrown|returned|caused|used|displayed|shown|emitted|triggered|fired))\b"
     r"|.{0,160}\b(?:was|were) (?:fixed|resolved|restarted|later)\b|.{0,160}\b(?:last|this) (?:week|month|year|night|quarter)\b|.{0,160}\b(?:yesterday|in (?:january|february|march|april|may|june|july|august|september|october|november|december|(?:19|20)\d\d))\b"
+    r"|No (?!credentials|permissions?|settings|arguments|inputs|options|parameters)(?:[\w-]+ ){0,3}?[\w-]+s (?:are |were )?(?:configured|registered|running|active|open|connected|defined|loaded|scheduled|installed|assigned|enabled|set up|selected)(?: (?:yet|for|in|on|at)\b[^.\n]{0,60})?[.!]?$"
+    r"|(?:The |Your |This |Current )?(?:directory|folder|list|cart|basket|inbox|queue|playlist|calendar|workspace|database|table|collection|index|stack|history|trash|clipboard|repository|library|bucket|notebook|board|schedule|cache|log|result set|channel)\b(?: \S{1,120}){0,2}? is (?:currently )?empty\b"
+    r"|(?:issue|ticket|bug|pr|pull request|title|subject|story|incident|alert|task)(?: #?\d+)? ?[:：] ?\D|(?:constraint|index|certificate|domain|service|feature flag|notifications?|flight|order|train|reminder|subscription|invitation|appointment|meeting|pull request|user (?!cancel|reject|declin)\S+|smoking|dogs?|pets?|swimming|entry|visa|registration|parking|item|product|model \w+|username \S+|task \d+|email)\b(?: \S{1,60}){0,5}? (?:(?:is|are|was|were|has been|have been) )?(?:not running|not active|(?:currently )?invalid|disabled|cancell?ed|declined|blocked|suspended|rejected|out of stock|unavailable in|unavailable until|not available[.]?$|already taken|not allowed[.]?$|not allowed (?:on|in) the|not permitted|refused by|required(?: for| to enter|[.]?$))(?!.{0,60}(?:api|request|token))"
+    r"|(?:i|we) .{0,80}\bbut the\b|.{0,160}(?<!not )(?<!n't )\b[a-z]+ed successfully\b|.{0,80}; (?:an admin|see the)\b|[a-z ]{1,30}(?:required|enabled|allowed|supported): (?:no|yes|none|false|true|not\b|optional)|authentication required for: |required fields?: |missing values\b|(?:unable|failed) to attend: |cannot stand\b|talks (?:failed|collapsed)|password is required at|names must be unique"
     r"|.{0,200}\b(?:the (?:user|customer|report|author|team|patient|company|study|paper|article|bug|ticket)s? (?:said|says|reported|could|describes|wrote|thinks)|best practices?|guide|handling)\b"
 )
 """Texts that explain an error, tell of one, or report that nothing was found."""

@@ -17,13 +17,18 @@ from tooltrace.normalize.heuristics.error_members import MESSAGES, has_data, unk
 from tooltrace.normalize.heuristics.failure_phrases import is_failure_phrase, is_no_error_phrase, is_success_phrase
 from tooltrace.normalize.response_builders import MemberReader, build_error, merge_context, read_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
-from tooltrace.normalize.terms import guess_code_from_message, http_status
+from tooltrace.normalize.terms import guess_code_from_message, http_status, lookup_code
 
 _FAILED = frozenset({"error", "fail", "failed", "failure", "exception"})
 _STATES = ("status", "result", "type", "outcome")
 _NUMBERS = ("status_code", "http_status", "http_code", "status", "code", "error_code")
 _FLAGS = ("failed", "is_error", "has_error", "unreachable")
 _DONE = ("success", "ok", "succeeded", "is_success")
+_RAN = (
+    *("is_exe_success", "exec_success", "execute_success", "execution_success", "run_success", "tool_success", "succeed"),
+    *("call_success", "is_succeed", "is_succeeded", "issuccess", "is_ok", "request_success", "operation_success"),
+)
+"""Flags of a call that worked; false means a failure if a message stands beside them."""
 _NO = frozenset({"false", "no"})
 _WHY = frozenset(
     {ToolErrorCode.TIMEOUT, ToolErrorCode.RATE_LIMIT, ToolErrorCode.ACCESS_DENIED, ToolErrorCode.PERMISSION_DENIED}
@@ -33,7 +38,10 @@ _WHY = frozenset(
 Other words may be the state of an entity.
 """
 _SERVICE_NUMBERS = ("errcode", "err_code", "errno", "code")
-_TELLING = (*_STATES, *_NUMBERS, *_FLAGS, *_DONE, *_SERVICE_NUMBERS, "detail", "message")
+_OF_A_FIELD = frozenset({"property", "field", "param", "parameter", "path", "location", "loc", "argument", "name", "resource"})
+"""Members of the part of a request that was not valid."""
+_TELLING = (*_RAN, *_STATES, *_NUMBERS, *_FLAGS, *_DONE, *_SERVICE_NUMBERS, "detail", "message")
+_OF_A_DETAIL = frozenset({"error", "message", "code", "type", "status", "reason", "hint", "error_code", "param"})
 _BODY = ("body", "text", "content", "response")
 _OF_HTTP = frozenset({*_BODY, "headers", "cookies", "is_base64_encoded", "multi_value_headers", "url", "reason_phrase"})
 _GOOD_CODES = (0, 1, 200, 10000, 20000)
@@ -63,10 +71,12 @@ def RULE(view: ResultView) -> ToolResponse | None:
 def _by_flag(data: dict[str, Any]) -> ToolResponse | None:
     """Read a failure flag with a message: {"failed": true, "msg": …}."""
     members = MemberReader(data)
-    if members.pop(*_FLAGS, only=bool) is not True or unknown_members(
-        data, ("has_error", "changed", "unreachable", "rc")
-    ):
+    failed = members.pop(*_FLAGS, only=bool) is True
+    ran = members.pop(*_RAN, only=bool)
+    if not (failed or ran is False) or unknown_members(data, ("has_error", "changed", "unreachable", "rc", *_RAN)):
         return None
+    if ran is False and (said := members.pop_nonempty("content", "output", "observation", "result", only=str)):
+        return _failed(read_error(said), members)
     message = members.pop_nonempty(*MESSAGES, only=str)
     return None if message is None else _failed(read_error(message), members)
 
@@ -209,6 +219,28 @@ def _by_service_number(data: dict[str, Any]) -> ToolResponse | None:
     return build_error(message, code, context=members.remaining())
 
 
+def _by_invalid_fields(data: dict[str, Any]) -> ToolResponse | None:
+    """Read ``{"message": …, "details": [{"message": …, "property": …}]}``: the parts of a request that are not valid."""
+    members = MemberReader(data)
+    items = members.get("details", "errors")
+    if not members.names() <= {"message", "details", "errors", "documentation_url", "request_id", "status", "code"}:
+        return None
+    message = members.pop("message", only=str)
+    if not message or not isinstance(items, list) or not items or is_success_phrase(message):
+        return None
+    if not all(isinstance(item, dict) and _OF_A_FIELD & set(item) and {"message", "msg", "code"} & set(item) for item in items):
+        return None
+    return build_error(message, ToolErrorCode.INVALID_PARAM, context=members.remaining())
+
+
+def _named_code(status: str | int) -> Any:
+    """Return the code that the word of a service suggests, else the word: ``voice_not_found``."""
+    if isinstance(status, int):
+        return status if http_status(status) else None
+    guessed = guess_code_from_message(status.replace("_", " "))
+    return lookup_code(status) or (status if guessed == ToolErrorCode.EXECUTION_ERROR else guessed)
+
+
 def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
     """Read a message that is the whole refusal.
 
@@ -220,9 +252,14 @@ def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
         if all(isinstance(item, dict) and {"loc", "msg", "type"} <= set(item) for item in items):
             message = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in items)
             return build_error(message, ToolErrorCode.INVALID_PARAM, type="validation_error", context=data)
+    listed = _by_invalid_fields(data)
+    if listed is not None:
+        return listed
     detail = data.get("detail")
-    if len(data) == 1 and isinstance(detail, dict) and set(detail) <= {"error", "message", "code", "type"}:
+    if len(data) == 1 and isinstance(detail, dict) and set(detail) <= _OF_A_DETAIL:
         reading = read_error(detail.get("error") if isinstance(detail.get("error"), str) else detail)
+        if reading.get("code") is None and isinstance(detail.get("status"), str | int):
+            reading["code"] = _named_code(detail["status"])
         return build_error(**merge_context(reading, data)) if isinstance(reading.get("message"), str) else None
     members = MemberReader(data)
     text = members.pop("detail", "message", only=str)

@@ -28,7 +28,7 @@ from tooltrace.normalize.heuristics.error_patterns import (
 from tooltrace.normalize.heuristics.error_sentences import (
     ADVISED,
     CHINESE,
-    CHINESE_OPENINGS,
+    CHINESE_OPENING,
     CLAUSE,
     CLOSINGS,
     HEADED,
@@ -36,20 +36,20 @@ from tooltrace.normalize.heuristics.error_sentences import (
     MARKED,
     NOT_A_REPORT,
     OFFERS,
-    OPENINGS,
-    PROGRAMS,
-    RUNTIMES,
+    OPENING,
+    PROGRAM,
+    RUNTIME,
     WARNED,
-    may_report,
 )
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase, is_success_phrase
+from tooltrace.normalize.heuristics.report_signs import LONGEST, may_be_read, may_report
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.response_builders import build_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import guess_code_from_message
 from tooltrace.normalize.transports.completed_process import exit_code
 
-_LONGEST, _MOST_LINES, _MOST_SENTENCES = 2000, 6, 6
+_MOST_LINES, _MOST_SENTENCES = 6, 6
 _ONE_LINE = 400
 _LONGEST_TRACE = 60_000
 _MOST_AFTER_TRACE = 12
@@ -63,12 +63,13 @@ _STDERR = lazy(r"\[?(?:stderr|STDERR)\]?:?\s*\n(?=\S)")
 _GROUP = "+ Exception Group Traceback"
 _OF_A_GROUP = lazy(r"^ *\| (?P<type>[\w.]*ExceptionGroup): (?P<message>.+)$", re.MULTILINE)
 _TRACEBACK = "Traceback (most recent call last):"
+_WRAPPED = lazy(r"[(\[]((?!Empty|No )[A-Z][^()\[\]\n]{8,300})[)\]]")
 _COUNT = lazy(r"\d+ \w+")
 """A count of failures, which is not a message."""
 _LAST_LINE = lazy(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s?(?P<message>.*))?", re.DOTALL)
 
 
-@builtin("error_text", "heuristic", Matches(texts=True), words=True)
+@builtin("error_text", "heuristic", Matches(texts=True, texts_with=may_be_read), words=True)
 def RULE(view: ResultView) -> ToolResponse | None:
     """Read a text that is an error message and nothing more.
 
@@ -82,7 +83,7 @@ def read_text(text: str) -> ToolResponse | None:
     words = text.strip()
     if words[:1] in "#*" and HEADED.match(words):
         return _headed(HEADED.sub("", words, count=1), text)
-    if not words or (len(words) <= _LONGEST and not may_report(words)):
+    if not words or (len(words) <= LONGEST and not may_report(words)):
         return None
     stated = STATED_EXIT.fullmatch(words)
     if stated is not None:
@@ -99,12 +100,18 @@ def read_text(text: str) -> ToolResponse | None:
     crash = read_crash(words, text)
     if crash is not None:
         return crash
-    if len(words) > _LONGEST:
+    if len(words) > LONGEST:
         return None
-    words = _without_options(words)
+    words = _without_options(_unwrapped(words))
     if not _is_one_message(words):
         return None
     return _prefixed(words, text) or _one_line(words, text) or _sentence(words, text)
+
+
+def _unwrapped(words: str) -> str:
+    """Return a line without the parentheses or brackets around all of it: ``(Request failed: timeout)``."""
+    found = _WRAPPED.fullmatch(words)
+    return found[1] if found is not None else words
 
 
 def _without_options(words: str) -> str:
@@ -136,15 +143,18 @@ def _sentence(words: str, text: str) -> ToolResponse | None:
     lines = words.splitlines()
     if text.rstrip().endswith((":", "：")) and "\n" not in text.strip():  # the introduction of a list
         return None
-    if len(words) > _LONGEST_REPORT or len(lines) > _MOST_REPORT_LINES or NOT_A_REPORT.match(WARNED.sub("", words)):
+    if len(words) > _LONGEST_REPORT or len(lines) > _MOST_REPORT_LINES:
         return None
     if len(LISTED.findall(words)) > 1 or len(SENTENCES.findall(words)) > _MOST_REPORT_SENTENCES:
         return None
     marked = MARKED.match(words)
     if marked is not None:
-        return None if is_no_error_phrase(marked["message"]) else build_error(marked["message"], text=text)
+        spoken = not is_no_error_phrase(marked["message"]) and not NOT_A_REPORT.match(words)
+        return build_error(marked["message"], text=text) if spoken else None
     opening = WARNED.sub("", lines[0])[:_LONGEST_OPENING]
-    return build_error(words, text=text) if _reports_failure(opening, words) else None
+    if not _reports_failure(opening, words) or NOT_A_REPORT.match(WARNED.sub("", words)):
+        return None
+    return build_error(words, text=text)
 
 
 def _reports_failure(opening: str, words: str) -> bool:
@@ -153,14 +163,14 @@ def _reports_failure(opening: str, words: str) -> bool:
         simple = opening.translate(chinese_failures.SIMPLIFIED)
         if chinese_failures.NOT_A_REPORT.match(simple):
             return False
-        if any(pattern.fullmatch(simple) for pattern in CHINESE_OPENINGS):
+        if CHINESE_OPENING.fullmatch(simple):
             return True
-    if any(pattern.fullmatch(opening) for pattern in (*PROGRAMS, *RUNTIMES)):
+    if PROGRAM.fullmatch(opening) or RUNTIME.fullmatch(opening):
         return True
     opening = opening[:1].upper() + opening[1:]
     if len(words) <= _LONGEST_CLAUSE and "\n" not in words and CLAUSE.fullmatch(opening):
         return True
-    if any(pattern.fullmatch(opening) for pattern in OPENINGS):
+    if OPENING.fullmatch(opening):
         return True
     end = words[-_LONGEST_CLOSING:].lower()
     return any(word in end for word in ADVISED) and CLOSINGS.fullmatch(words) is not None

@@ -6,6 +6,7 @@ from typing import Any
 
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.heuristics.error_members import describes_an_entity
+from tooltrace.normalize.heuristics.report_signs import may_be_read
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.response_builders import MemberReader, build_error, build_partial, build_response
 from tooltrace.normalize.rule import Matches, ResultView, builtin
@@ -23,7 +24,7 @@ _COUNTED = lazy(
     r"|[A-Z][a-z]+ed \d+ (?:of|/|out of) \d+ [^\n.;,]{1,40}[.;,] (?:[1-9]\d*|\w+) [^\n]{0,40}?(?:could not be|failed|were not|was not|were rejected)\b.*)"
 )
 """A short text that counts what succeeded and what failed."""
-_HINT = lazy(r"(?i)truncated|clipped|cut off|omitted|incomplete|partial")
+_HINTS = ("truncated", "clipped", "cut off", "omitted", "incomplete", "partial")
 _MISSING = lazy(
     r"(?i)[\[(<{]\s*(?:\.\.\.|…)?\s*(?:(?:the )?(?:output|results?|content|response|text|file|log|list|message)"
     r"(?: was| is| has been| have been| were)? |\d[\d,.]* (?:\w+ ){1,3})?(?:truncated|clipped|cut off|omitted)"
@@ -48,7 +49,7 @@ _IGNORED = "W: Some index files failed to download."
 """Beginning of the last line of an update of package lists in which some failed."""
 
 
-@builtin("incomplete", "heuristic", Matches(members=(*_CUT, "status"), texts=True, arrays=True))
+@builtin("incomplete", "heuristic", Matches(members=(*_CUT, "status"), texts=True, texts_with=may_be_read, arrays=True))
 def RULE(view: ResultView) -> ToolResponse | None:
     """Read an answer that reports that something is missing as partial.
 
@@ -88,7 +89,7 @@ def _by_status(data: dict[str, Any]) -> str | None:
 def _by_line(text: str) -> ToolResponse | None:
     words = text.strip()
     first, last = words[:_LINE].partition("\n")[0], words[-_LINE:].rpartition("\n")[2]
-    lines = (line.strip() for line in (last, first) if _HINT.search(line))
+    lines = (line.strip() for line in (last, first) if any(map(line.lower().__contains__, _HINTS)))
     line = next((line for line in lines if _MISSING.fullmatch(line)), None)
     line = last if last.startswith(_IGNORED) else line
     counted = len(words) <= _LINE and ("失败" in words or " of " in words or "/" in words)

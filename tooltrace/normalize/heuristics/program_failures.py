@@ -6,7 +6,7 @@ import re
 
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.heuristics.error_patterns import OF_A_LOG
-from tooltrace.normalize.heuristics.error_sentences import PROGRAMS
+from tooltrace.normalize.heuristics.error_sentences import PROGRAM
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase, is_success_phrase
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.response_builders import build_error, build_partial
@@ -116,7 +116,7 @@ def _by_last_line(lines: list[str], text: str) -> ToolResponse | None:
         if is_no_error_phrase(message) or before.endswith(":") or (paired and found["message"]):
             return None
         return build_error(message, text=text)
-    if any(pattern.fullmatch(last) for pattern in PROGRAMS):
+    if PROGRAM.fullmatch(last):
         return build_error(last, text=text)
     if _CLAUSE.fullmatch(last) and (not before or before.endswith(_ENDS)) and not before.endswith(":"):
         return build_error(last, text=text)

@@ -10,6 +10,7 @@ import orjson
 
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.heuristics import api_error, error_members, error_status, flags
+from tooltrace.normalize.heuristics.report_signs import may_be_read
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.rule import Matches, ResultView, Rule, builtin
 
@@ -24,7 +25,7 @@ _WORDS = {"True": "true", "False": "false", "None": "null"}
 _RULES: tuple[Rule, ...] = (api_error.RULE, flags.RULE, error_members.RULE, error_status.RULE)
 
 
-@builtin("python_text", "heuristic", Matches(texts=True))
+@builtin("python_text", "heuristic", Matches(texts=True, texts_with=may_be_read))
 def RULE(view: ResultView) -> ToolResponse | None:
     """Read a dict in Python's notation that another rule recognises as an error."""
     text = view.text

@@ -182,8 +182,9 @@ def _by_status_word(data: dict[str, Any], members: MemberReader) -> ToolResponse
     message = members.pop_nonempty(*_MESSAGES) or (_only_text(data, members) if failed else None)
     if message is None or (isinstance(message, str) and is_no_error_phrase(message)):
         return None
-    if failed and any(map(describes_an_entity, unknown_members(data))):  # the state of a job or a host
-        return None
+    described = [name for name in unknown_members(data) if describes_an_entity(name)]
+    if failed and described and not (described == ["id"] and members.get("error") == message and None in data.values()):
+        return None  # the state of a job or a host
     members.pop("status")
     error_fields = read_error(message)
     if error_fields.get("code") is None:

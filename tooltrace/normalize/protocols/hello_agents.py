@@ -7,6 +7,7 @@ from typing import Any
 
 from tooltrace.core.response import Status, ToolResponse
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
+from tooltrace.normalize.heuristics.report_signs import may_be_read
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.response_builders import (
     MemberReader,
@@ -69,7 +70,7 @@ def _response(status: Status, members: MemberReader) -> ToolResponse:
     return build_response(status, text, data, reason=reason, **fields)
 
 
-@builtin("hello_agents_text", "heuristic", Matches(texts=True), words=True)
+@builtin("hello_agents_text", "heuristic", Matches(texts=True, texts_with=may_be_read), words=True)
 def TEXT(view: ResultView) -> ToolResponse | None:
     """Read ``❌ 错误 [CODE]: …``, ``错误：…``, ``❌ …`` as errors, ``⚠️ …`` as partial.
 

@@ -53,7 +53,19 @@ def MCP_NOT_ERROR(view: ResultView) -> ToolResponse | None:
     data = view.data["result"] if has_members(view.data, "jsonrpc", "result") else view.data
     if view.kinds or not isinstance(data, dict) or members_of(data).get("is_error") is not False:
         return None
-    return MCP.read(view)
+    return None if _is_returned_text(data) else MCP.read(view)
+
+
+def _is_returned_text(data: dict[str, Any]) -> bool:
+    """Whether a server's framework made the result of a text that the tool's function returned.
+
+    The framework repeats the text as ``{"result": …}``, and its flag is the default: the tool stated nothing.
+    """
+    structured, blocks = members_of(data).get("structured_content"), data.get("content")
+    if not isinstance(structured, dict) or not isinstance(blocks, list) or len(blocks) != 1 or len(structured) != 1:
+        return False
+    text = blocks[0].get("text") if isinstance(blocks[0], dict) else None
+    return isinstance(text, str) and structured.get("result") == text
 
 
 @builtin(

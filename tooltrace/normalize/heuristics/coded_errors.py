@@ -1,0 +1,140 @@
+"""Rule for answers with a service's own error code, under any of the names that services give to a code and its message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tooltrace.core.codes import ToolErrorCode
+from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.heuristics.embedded_error import reads_failure
+from tooltrace.normalize.heuristics.error_members import is_empty
+from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
+from tooltrace.normalize.lazy_regex import lazy
+from tooltrace.normalize.member_reader import MemberReader
+from tooltrace.normalize.response_builders import build_error
+from tooltrace.normalize.rule import Matches, ResultView, builtin
+from tooltrace.normalize.terms import guess_code_from_message, http_status, lookup_code, snake_case
+
+_PARTS = ("err", "error", "ret", "return", "res", "result", "resp", "response", "rsp", "biz", "sub", "status", "sys", "api")
+_CODES = tuple(
+    dict.fromkeys(
+        ["code", "errno", "ecode", "status", "errcode", "retcode", "state"]
+        + [f"{part}_{word}" for part in _PARTS for word in ("code", "no", "num")]
+    )
+)
+"""Members that hold a code, in snake case; the likeliest first."""
+_MESSAGES = tuple(
+    dict.fromkeys(
+        [f"{part}_{word}" for part in ("sub", "err", "error", "ret", "return", "result", "resp", "rsp", "res", "biz", "status") for word in ("msg", "message", "desc", "description", "info", "reason", "tips", "text", "detail")]
+        + ["errmsg", "retmsg", "err", "error", "msg", "message", "info", "description", "desc", "reason", "tips", "detail"]
+    )
+)  # fmt: skip
+"""Members that hold the message beside a code."""
+_HOLDERS = ("error_response", "data", "result", "response", "extra", "fault", "failure", "head", "body")
+"""Members that hold code and message one level down."""
+_FAULTY = lazy(r"(?:.*_)?(?:err|error|ecode|errno|errcode|errmsg)(?:_.*)?")
+"""Names of members that only an error fills."""
+_ABOUT = lazy(
+    r"(?:.*_)?(?:id|ids|ttl|time|timestamp|date|ts|version|cost|took|duration|elapsed|sid|host|path|url|type|name|lang|trace|sign|success|ok|flag|count|total|num|retryable|status|state|qps)|"
+    + "|".join((*_CODES, *_MESSAGES))
+)
+"""Members beside a code that are no answer."""
+_GOOD = frozenset({"0", "00", "0000", "00000", "000000", "1", "200", "10000", "20000", "", "ok", "success", "succeed", "succeeded", "true", "none", "no_error"})  # fmt: skip
+_MOST = 12
+
+
+@builtin("coded_error", "heuristic", Matches(members=(*_CODES, *_HOLDERS)))
+def RULE(view: ResultView) -> ToolResponse | None:
+    """Read a code that means a failure, with its message, where nothing else is an answer.
+
+    The names of the members, or the words of the message, must say that it is an error.
+    """
+    data = view.data
+    if not isinstance(data, dict) or not 1 <= len(data) <= _MOST:
+        return None
+    return _coded(data) or _held(data)
+
+
+def _coded(data: dict[str, Any], *, named: bool = False) -> ToolResponse | None:
+    """Read a code and its message. ``named``: the names must say that it is an error."""
+    members = MemberReader(data)
+    names = members.names()
+    code_name = next((name for name in _CODES if name in names and _fails(members.get(name))), None)
+    if code_name is None:
+        return None
+    code = members.get(code_name)
+    message_name = next(
+        (name for name in _MESSAGES if name != code_name and isinstance(members.get(name), str) and members.get(name)),
+        None,
+    )
+    beside = {
+        name: value for name, value in data.items() if snake_case(name) not in (code_name, message_name) and value
+    }
+    if not all(_is_beside(snake_case(name), value) for name, value in beside.items()):
+        return None
+    if message_name is None:
+        return _code_alone(code_name, code, beside, data)
+    message = members.get(message_name)
+    faulty = _FAULTY.fullmatch(code_name) is not None or message_name.startswith(("err", "sub_"))
+    if is_no_error_phrase(message) or (not faulty and (named or not reads_failure(message))):
+        return None
+    if not faulty and not _is_number(code):
+        return None
+    members.pop(code_name), members.pop(message_name)
+    return _built(message, code, members.remaining())
+
+
+def _code_alone(name: str, code: Any, beside: dict[str, Any], data: dict[str, Any]) -> ToolResponse | None:
+    """Read ``{"errorCode": "202", "requestId": …}``: nothing but the code, and no answer."""
+    if not _is_number(code) or _FAULTY.fullmatch(name) is None or len(data) == 1:
+        return None
+    if not all(isinstance(value, str | int | float) for value in beside.values()):
+        return None
+    return _built(f"{name} {code}", code, {other: value for other, value in data.items() if snake_case(other) != name})
+
+
+def _held(data: dict[str, Any]) -> ToolResponse | None:
+    """Read an error one level down, in a member beside which is no answer."""
+    full = {snake_case(name): value for name, value in data.items() if not is_empty(value) and value is not False}
+    inner = [name for name, value in full.items() if isinstance(value, dict | list)]
+    if not inner or not all(name in _HOLDERS for name in inner):
+        return None
+    if not all(_ABOUT.fullmatch(name) for name in full if name not in inner):
+        return None
+    for name in inner:
+        value = full[name]
+        found = _coded(value, named=name != "error_response") if isinstance(value, dict) else None
+        if found is None and name == "error_response" and isinstance(value, dict):
+            found = _coded({**value, "error_code": value.get("code")})
+        if found is not None:
+            return found
+    return None
+
+
+def _is_beside(name: str, value: Any) -> bool:
+    """Whether a member may stand beside a code that reports a failure: empty, or about the request."""
+    if is_empty(value) or value is False:
+        return True
+    if isinstance(value, dict):
+        return all(_is_beside("", each) or snake_case(key) in _MESSAGES for key, each in value.items())
+    return isinstance(value, str | int | float) and _ABOUT.fullmatch(name) is not None
+
+
+def _fails(code: Any) -> bool:
+    return isinstance(code, str | int) and not isinstance(code, bool) and str(code).strip().casefold() not in _GOOD
+
+
+def _is_number(code: Any) -> bool:
+    return isinstance(code, int) or (isinstance(code, str) and code.lstrip("-").isdigit())
+
+
+def _built(message: str, code: Any, context: dict[str, Any] | None) -> ToolResponse:
+    """Build the error; a code that no table has is kept, if the words suggest none."""
+    if http_status(code):
+        return build_error(message, code, context=context)
+    known = lookup_code(str(code)) or guess_code_from_message(message)
+    found = build_error(message, known, type=str(code), context=context)
+    if known != ToolErrorCode.EXECUTION_ERROR or found.error_info is None:
+        return found
+    error = found.error_info.model_copy(update={"code": str(code), "retryable": None})
+    return found.model_copy(update={"code": str(code), "error_info": error})

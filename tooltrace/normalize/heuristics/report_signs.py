@@ -1,0 +1,50 @@
+"""Quick test that keeps texts which report nothing away from the patterns.
+
+Every text that a rule reads has one of these signs. An ordinary text has none, so that it costs a few microseconds.
+"""
+
+from __future__ import annotations
+
+from tooltrace.normalize.heuristics import runtime_messages
+from tooltrace.normalize.lazy_regex import lazy
+
+_WORDS = (
+    "err fail except not_ n't_ no_ can't cannot unable invalid illegal malform unsupp unrec unknown miss den rej "
+    "refus declin abort cancel kill crash timed timeout time_out deadline limit exceed quota many expired unauth "
+    "forbid trace panic fatal exit fault requir lock encrypt protect only_ another_ oops none_of could_be match "
+    "occurrence must wrong lost reset closed conflict unav insuff bad_ duplic ambig undef unexp retry again "
+    "sorry http sql ora- msg_ out_of ran_out directory read-only disall dumped incorrect empty went enough "
+    "terminat uncaught thread e: make yarn pnpm gyp pattern exhausted throttl oom return usage daemon raise "
+    "command < disab already expected please_ kindly_ need_to fehl support reached too_ peer stopped_due trunc "
+    "clipp cut_off omit incompl partial {'"
+)
+"""Parts of words in lower case, with an underscore for a space; every report in English has one."""
+_HINTS = tuple(word.replace("_", " ") for word in _WORDS.split())
+_OF_RUNTIMES = tuple(sign for sign in runtime_messages.SIGNS if not any(hint in sign for hint in _HINTS))
+_SIGNS = lazy(r"[\u2600-\u27bf\u2e80-\U0010ffff\u0400-\u06ff]")
+"""Letters of other scripts, and signs such as a cross."""
+_STATUS = lazy(r"[45][0-9][0-9]")
+_FRONT = 300
+"""Maximum characters of the message of an exception that are searched for its signs."""
+_PHRASE = 80
+"""Maximum characters of a phrase, which may have underscores or hyphens for spaces."""
+LONGEST = 2000
+"""Maximum characters of a text in which every report has a sign; a longer one may be the output of a crash."""
+
+
+def may_report(text: str) -> bool:
+    """Whether ``text`` has one of the words or signs that every short report of a failure has."""
+    lowered = text.lower()
+    if any(map(lowered.__contains__, _HINTS)) or any(map(lowered[:_FRONT].__contains__, _OF_RUNTIMES)):
+        return True
+    return (not lowered.isascii() and _SIGNS.search(lowered) is not None) or _STATUS.search(lowered) is not None
+
+
+def may_be_read(text: str) -> bool:
+    """Whether a rule for texts may read ``text``: a quick test that never rejects a text that a rule reads."""
+    if len(text) > LONGEST or may_report(text):
+        return True
+    if len(text) > _PHRASE:
+        return False
+    spaced = " ".join(text.replace("_", " ").replace("-", " ").split())
+    return spaced != text and may_report(spaced)
