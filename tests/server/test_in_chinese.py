@@ -47,7 +47,7 @@ def client(shown):
 def panels(client) -> list[str]:
     """Addresses of what the pages ask for, with the columns that they show."""
     found = []
-    for page in ("/?since=all", "/tool?name=search&since=all", "/call?id=c1"):
+    for page in ("/?since=all", "/tool?name=search&since=all", "/tool/more?name=search&since=all", "/call?id=c1"):
         found += re.findall(r'hx-get="(/(?:panel|tiles|tools)[^"]*)"', client.get(page).text)
     return [path.replace("&amp;", "&") for path in dict.fromkeys(found)]
 
@@ -55,7 +55,16 @@ def panels(client) -> list[str]:
 def test_translated_pages_have_no_english_sentence(client):
     """Three English words in a row are a sentence."""
     sentence = re.compile(r"\b[a-z]+ [a-z]+ [a-z]+")
-    paths = ["/", "/tool?name=search", "/calls", "/sql", "/call?id=bad", *panels(client)]
+    paths = [
+        "/",
+        "/tool?name=search",
+        "/tool/more?name=search",
+        "/verdict?since=all",
+        "/calls",
+        "/sql",
+        "/call?id=bad",
+        *panels(client),
+    ]
     assert any(path.startswith("/panel/audit") for path in paths)
     for path in paths:
         left = [text for text in Texts(client.get(path).text).found if sentence.search(text)]
