@@ -47,7 +47,7 @@ def client(shown):
 def panels(client) -> list[str]:
     """Addresses of what the pages ask for, with the columns that they show."""
     found = []
-    for page in ("/?since=all", "/tool?name=search&since=all", "/call?id=c1"):
+    for page in ("/?since=all", "/tool?name=search&since=all", "/tool/more?name=search&since=all", "/call?id=c1"):
         found += re.findall(r'hx-get="(/(?:panel|tiles|tools)[^"]*)"', client.get(page).text)
     return [path.replace("&amp;", "&") for path in dict.fromkeys(found)]
 
@@ -58,6 +58,8 @@ def test_translated_pages_have_no_english_sentence(client):
     paths = [
         "/",
         "/tool?name=search",
+        "/tool/more?name=search",
+        "/verdict?since=all",
         "/calls",
         "/sql",
         "/call?id=bad",

@@ -15,6 +15,8 @@ from tooltrace.store.result import QueryResult
 MAX_SENTENCES = 3
 _MAX_FAILING = 2
 """Failing tools with a sentence of their own; the others are counted."""
+_MAX_NAMES = 3
+"""Names of those others."""
 INCIDENT_FAILURES = 5
 """Consecutive failures that start an incident on the pages, in reports and in verdicts."""
 
@@ -74,7 +76,8 @@ def tools_verdict(ranking: QueryResult, incidents: QueryResult) -> Verdict:
     failing = [row for row in rows if is_failing(row) or row["tool"] in open_incidents]
     sentences = [_failing(row, open_incidents.get(row["tool"])) for row in failing[:_MAX_FAILING]]
     if len(failing) > _MAX_FAILING:
-        others = ", ".join(str(row["tool"]) for row in failing[_MAX_FAILING : _MAX_FAILING + 3])
+        names = [str(row["tool"]) for row in failing[_MAX_FAILING:]]
+        others = ", ".join(names[:_MAX_NAMES]) + (", …" if len(names) > _MAX_NAMES else "")
         values = {"n": _count(len(failing) - _MAX_FAILING), "tools": Figure(others, "text")}
         sentences.append(Sentence((Clause("others_fail", values),)))
     elif failing and (rest := [row for row in rows if row not in failing]):
@@ -128,7 +131,9 @@ def _rise(row: Row) -> Clause:
         rates = {"rate": Figure(row["after_rate"], "share"), "before": Figure(row["before_rate"], "share")}
         return Clause("rose", {**tool, **rates})
     rates = {"rate": Figure(row["rate"], "share"), "before": Figure(row["baseline_rate"], "share")}
-    return Clause("exceeds" if is_failing(row) else "incident", {**tool, **rates})
+    if not is_failing(row):
+        return Clause("incident", {**tool, **rates})
+    return Clause("exceeds" if row["baseline_calls"] else "exceeds_assumed", {**tool, **rates})
 
 
 def _error(row: Row) -> Clause:
