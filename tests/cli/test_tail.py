@@ -93,6 +93,19 @@ def test_as_json_each_line_is_an_object(run):
     assert json.loads(hostile)["said"].startswith("\x1b[31mred"), "for programs, what was recorded"
 
 
+@pytest.mark.usefixtures("history")
+@pytest.mark.parametrize("command", [("tail", "--no-follow", "--status", "error"), ("show", "call_1", "--full")])
+def test_a_narrow_terminal_breaks_lines_between_words(run, put, made, command):
+    sentence = " ".join(f"word{n}" for n in range(40))
+    url = f"https://example.org/{'path/' * 30}"
+    put(made(70, call_id="call_1", attempt=3, status="error", code="GONE", error_message=f"{sentence} {url}"))
+    wide, narrow = (run(*command, env={"COLUMNS": width}).stdout for width in ("5000", "80"))
+    assert narrow.split() == wide.split(), "no word is broken, and none is lost"
+    assert max(len(line.rstrip()) for line in narrow.splitlines() if len(line.split()) > 1) <= 80
+    (first,) = [at for at, line in enumerate(narrow.splitlines()) if "word0 " in line]
+    assert narrow.splitlines()[first + 1].startswith("    "), "what continues is indented"
+
+
 def test_each_attempt_is_shown_exactly_once(put, history):
     follower = RowFollower(history)
     assert ids(follower.last(2)) == ["call_23", "call_24"]

@@ -58,7 +58,7 @@ def test_without_a_terminal_the_table_is_printed_once(run):
     assert [first[0], second[0]] == ["brief", "long"], (
         "30 of 50 are further beyond the usual than 2 of 20, however brief"
     )
-    assert first[1:7] == ["50", "30", "60.0", "%", "[46,", "72]"]
+    assert first[2:8] == ["50", "30", "60.0", "%", "[46,", "72]"], "behind the failures beyond the usual"
     assert "TIMEOUT" in first
     assert not set(done.stdout) & set("\x1b\x07\u202e")
 
@@ -72,6 +72,20 @@ def test_tools_are_sorted_by_the_option_sort(run, sort, first):
 
 
 @pytest.mark.usefixtures("busy")
+@pytest.mark.parametrize(
+    ("sort", "title"),
+    [("excess", "excess ▼"), ("hurt", "lost ms ▼"), ("failed", "failed ▼"), ("rate", "rate of calls ▼"), ("retries", "tries ▼"), ("tool", "tool ▲")],
+)  # fmt: skip
+@pytest.mark.parametrize("width", ["80", "200"])
+def test_the_column_that_sorts_the_tools_is_shown_and_marked(run, sort, title, width):
+    head = next(
+        line for line in run("top", "--sort", sort, env={"COLUMNS": width}).stdout.splitlines() if "p95" in line
+    )
+    assert title in head
+    assert head.count("▼") + head.count("▲") == 1
+
+
+@pytest.mark.usefixtures("busy")
 def test_since_sets_the_time_range(run):
     assert {row[0] for row in rows(run("top", "--since", "1d"))} == {"brief", "long", "old"}
 
@@ -81,8 +95,8 @@ def test_no_more_tools_than_lines(where, put, made):
     put(*(made(500 + n, tool=f"tool_{n:02}") for n in range(30)))
     from rich.console import Console
 
-    console = Console(width=100, height=20, file=io.StringIO())
-    console.print(load_view(where, "1d", "excess").table(100, 20))
+    console = Console(width=110, height=20, file=io.StringIO())
+    console.print(load_view(where, "1d", "excess").table(110, 20))
     lines = console.file.getvalue().splitlines()
     assert len(lines) <= 20
     assert lines[-1] == "and 19 more"
@@ -92,7 +106,7 @@ def test_no_more_tools_than_lines(where, put, made):
 
 
 @pytest.mark.usefixtures("busy")
-@pytest.mark.parametrize(("width", "heads"), [(60, 6), (80, 7), (100, 8), (200, 8)])
+@pytest.mark.parametrize(("width", "heads"), [(70, 7), (80, 7), (100, 8), (200, 9)])
 def test_figures_are_never_cut_in_a_narrow_terminal(where, width, heads):
     from rich.console import Console
 
@@ -102,7 +116,7 @@ def test_figures_are_never_cut_in_a_narrow_terminal(where, width, heads):
     (head,) = [line for line in lines if "calls  " in line and "tooltrace" not in line]
     assert len(re.split(r"\s{2,}", head.strip())) == heads
     (brief,) = [line for line in lines if line.startswith(" brief")]
-    assert re.match(r" brief +50 +30 +60\.0 % \[46, 72\] +1\.00 +5\.00", brief)
+    assert re.match(r" brief +\d+ +50 +30 +60\.0 % \[46, 72\] +1\.00 +5\.00", brief)
     assert max(map(len, lines)) <= width
 
 

@@ -24,6 +24,12 @@ def test_an_interval_is_the_shortest_round_time_within_the_limit(engine, make, l
     assert {row["seconds"] for row in answer(con)} == {seconds}
 
 
+def test_the_length_of_the_window_replaces_that_of_the_attempts(engine, make):
+    con = engine(make(started_at=START), make(started_at=START + timedelta(seconds=59)))
+    assert {row["seconds"] for row in answer(con, span_s=7 * 86400)} == {10800}
+    assert {row["seconds"] for row in answer(con, span_s=30, parts=10)} == {5}
+
+
 def test_each_attempt_is_in_the_stretch_in_which_it_began(engine, make):
     times = [0.0, 29.9, 30.0, 3599.0]
     con = engine(*(make(started_at=START + timedelta(seconds=at), status="error" if at else "success") for at in times))

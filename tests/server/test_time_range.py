@@ -5,11 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.datastructures import QueryParams
 
 from tooltrace.report.i18n import preferred_language
 from tooltrace.report.time_range import TimeRange
 from tooltrace.server.request import time_range
+from tooltrace.server.time_navigation import length_seconds, navigate
 from tooltrace.server.waterfall import bars
 
 
@@ -36,6 +39,70 @@ def test_a_span_up_to_a_time_has_one_before_it():
     before = TimeRange(since="2d", until="1d").before
     expected = datetime.now(UTC) - timedelta(days=3)
     assert abs(before.replace(tzinfo=UTC) - expected) < timedelta(minutes=1)
+
+
+NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
+
+
+def steps(since, until=None):
+    found = navigate(TimeRange(since=since, until=until), NOW)
+    return {name: getattr(found, name) for name in ("earlier", "later", "wider", "narrower")}
+
+
+def test_a_range_has_ranges_of_its_length_beside_it():
+    assert steps("2026-03-02", "2026-03-04") == {
+        "earlier": {"since": "2026-02-28T00:00:00Z", "until": "2026-03-02T00:00:00Z"},
+        "later": {"since": "2026-03-04T00:00:00Z", "until": "2026-03-06T00:00:00Z"},
+        "wider": {"since": "2026-03-01T00:00:00Z", "until": "2026-03-05T00:00:00Z"},
+        "narrower": {"since": "2026-03-02T12:00:00Z", "until": "2026-03-03T12:00:00Z"},
+    }
+
+
+def test_a_range_that_ends_now_keeps_ending_now_and_has_none_after_it():
+    found = steps("7d")
+    assert (found["wider"], found["narrower"], found["later"]) == ({"since": "14d"}, {"since": "84h"}, None)
+    assert found["earlier"] == {"since": "2026-03-06T12:00:00Z", "until": "2026-03-13T12:00:00Z"}
+
+
+def test_a_wider_range_does_not_reach_beyond_now():
+    assert steps("2026-03-20T08:00:00", "2026-03-20T11:00:00")["wider"] == {
+        "since": "2026-03-20T06:00:00Z",
+        "until": "2026-03-20T12:00:00Z",
+    }
+
+
+@pytest.mark.parametrize(
+    ("since", "until"), [("soon", None), ("2026-03-04", "2026-03-02"), ("2026-03-02", "2026-03-02"), ("7d", "later")]
+)
+def test_what_is_no_range_has_no_steps(since, until):
+    assert navigate(TimeRange(since=since, until=until), NOW) is None
+    assert length_seconds(TimeRange(since=since, until=until)) is None
+
+
+def test_the_complete_history_and_the_ends_of_time_have_the_steps_that_exist():
+    assert set(steps(None).values()) == {None}
+    assert length_seconds(TimeRange()) is None
+    found = steps("0001-01-01", "9999-01-01")
+    assert (found["earlier"], found["wider"]) == (None, None)
+    assert steps("1s")["narrower"] is None
+
+
+@given(
+    since=st.datetimes(datetime(1990, 1, 1), datetime(2026, 3, 19)),
+    length=st.timedeltas(timedelta(seconds=8), timedelta(days=3000)),
+)
+def test_earlier_and_later_are_inverse_and_zooming_halves_or_doubles(since, length):
+    since = since.replace(microsecond=0)
+    length -= timedelta(seconds=length.total_seconds() % 8)
+    found = steps(since.isoformat(), (since + length).isoformat())
+    back = steps(**found["earlier"])["later"]
+    assert [datetime.fromisoformat(back[name]).replace(tzinfo=None) for name in ("since", "until")] == [
+        since,
+        since + length,
+    ]
+    for name, factor in (("wider", 2), ("narrower", 0.5)):
+        low, high = (datetime.fromisoformat(found[name][end]) for end in ("since", "until"))
+        assert abs((high - low) - factor * length) <= timedelta(seconds=1)
 
 
 @pytest.mark.parametrize(

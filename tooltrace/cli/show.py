@@ -55,12 +55,13 @@ def show(*, call_id: str, full: bool, limit: int, form: str, store: StoreBackend
 def _print(rows: list[dict[str, Any]], store: StoreBackend, *, full: bool) -> None:
     from tooltrace.cli.call_view import call_lines
     from tooltrace.cli.table import console
+    from tooltrace.cli.wrapping import print_wrapped
 
     out = console()
     labels, gates = (query_store(store, name, call_id=rows[0]["call_id"]).dicts() for name in ("labels", "call_gates"))
     for _, attempts in groupby(rows, key=lambda row: row["place"]):
         for line in call_lines(list(attempts), labels, gates, full=full):
-            out.print(line, soft_wrap=True)
+            print_wrapped(out, line, indent=len(line.plain) - len(line.plain.lstrip()) + 2)
 
 
 def _ambiguous(call_id: str, rows: list[dict[str, Any]]) -> Exception:

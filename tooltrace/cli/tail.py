@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 INTERVAL = 0.5
 """Seconds between two queries of the store."""
 
+_INDENT = 13
+"""Position of the name of the tool, behind the time."""
+
 STYLES = {"success": "green", "partial": "yellow", "error": "bold red"}
 ENDINGS = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired")
 
@@ -59,6 +62,7 @@ def tail(
     """
     from tooltrace.cli.live_rows import RowFollower
     from tooltrace.cli.table import console
+    from tooltrace.cli.wrapping import print_wrapped
 
     out = console()
     with until_stopped():
@@ -68,7 +72,7 @@ def tail(
             if form == "json":
                 click.echo(as_json(row))
             else:
-                out.print(line(row, with_message=text is not None), soft_wrap=True)
+                print_wrapped(out, line(row, with_message=text is not None), _INDENT)
 
 
 def as_json(row: dict[str, Any]) -> str:

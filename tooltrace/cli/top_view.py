@@ -27,9 +27,21 @@ _TITLES = ("tool", "calls", "failed", "rate of calls", "tries", "p95 ms", "over 
 _OTHER_LINES = 6
 """Number of lines that do not belong to a tool."""
 _FIGURES = 6
-"""Number of columns that are shown in any width."""
+"""Number of columns that are shown in any width, without one that only the order needs."""
 _NAME, _ERROR = 24, 20
 """Maximum characters of a name, and minimum characters of an error."""
+
+_SORTED_TITLES = {
+    "calls": "calls",
+    "failed": "failed",
+    "rate": "rate of calls",
+    "retries": "tries",
+    "p95": "p95 ms",
+    "tool": "tool",
+}
+"""Title of the column by which each order sorts."""
+_EXTRA = {"excess": "excess", "hurt": "lost ms"}
+"""Title of the column that is shown only if the tools are sorted by it."""
 
 _SORTS: dict[str, Callable[[Row], Any]] = {
     "excess": lambda row: -max(row["excess_low"], 0),  # equal rows keep the query's own order
@@ -56,6 +68,8 @@ class TopView:
     errors: dict[str, Row]
     """Map from a tool to its most recent row of the query ``errors``."""
     note: str = ""
+    sort: str = "excess"
+    """Name of the order of ``tools``."""
 
     def table(self, width: int, height: int | None, limit: int | None = None) -> Group:
         """Return the table of at most ``limit`` tools in at most ``height`` lines; a narrow one leaves out bars and errors."""
@@ -84,13 +98,15 @@ class TopView:
         from rich.text import Text
 
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        titles = self._titles()
+        figures = len(titles) - len(_TITLES) + _FIGURES
         cells = [self._cells(row) for row in tools]
-        columns = _fitting(cells, width)
-        for at, head in enumerate(_TITLES[:columns]):
+        columns = _fitting(titles, figures, cells, width)
+        for at, head in enumerate(titles[:columns]):
             table.add_column(
                 Text(head, no_wrap=True),
-                justify="right" if 0 < at < _FIGURES else "left",
-                no_wrap=0 < at < len(_TITLES) - 1,  # names and errors are shortened in a narrow terminal, figures never
+                justify="right" if 0 < at < figures else "left",
+                no_wrap=0 < at < len(titles) - 1,  # names and errors are shortened in a narrow terminal, figures never
                 overflow="ellipsis",
                 max_width=_NAME if at == 0 else None,
             )
@@ -98,12 +114,21 @@ class TopView:
             table.add_row(*row[:columns])
         return table
 
+    def _titles(self) -> list[str]:
+        """Return the titles, with an arrow at the column that the tools are sorted by."""
+        if self.sort in _EXTRA:
+            return [_TITLES[0], f"{_EXTRA[self.sort]} ▼", *_TITLES[1:]]
+        arrow = "▲" if self.sort == "tool" else "▼"
+        return [f"{title} {arrow}" if title == _SORTED_TITLES[self.sort] else title for title in _TITLES]
+
     def _cells(self, row: Row) -> list[Text]:
         from rich.text import Text
 
         bad = "bold red" if row["rate"] and row["low"] > 0.1 else "yellow" if row["failed_calls"] else ""
+        extra = {"excess": f"{max(row['excess_failures'], 0):,.0f}", "hurt": format_value(row["hurt_ms"] or 0, "ms")}
         return [
             Text(clean(row["tool"]), "bold", no_wrap=True, overflow="ellipsis"),
+            *([Text(extra[self.sort])] if self.sort in extra else []),
             Text(f"{row['calls']:,}"),
             Text(f"{row['failed_calls']:,}", bad),
             Text(f"{format_value(row['rate'], 'share')} [{100 * row['low']:.0f}, {100 * row['high']:.0f}]", bad),
@@ -144,7 +169,7 @@ def load_view(store: Store, since: str, sort: str) -> TopView:
     parts, errors = _rows(store, "timeline", since=since, parts=PARTS), _rows(store, "errors", since=since)
     known = {row["tool"]: [part for part in parts if part["tool"] == row["tool"]] for row in tools}
     latest = {row["tool"]: row for row in sorted(errors, key=lambda row: row["last_seen"])}
-    return TopView(at, since, [row for row in tools if known[row["tool"]]], known, latest)
+    return TopView(at, since, [row for row in tools if known[row["tool"]]], known, latest, sort=sort)
 
 
 def load_view_or_note(store: Store, since: str, sort: str) -> TopView:
@@ -152,20 +177,20 @@ def load_view_or_note(store: Store, since: str, sort: str) -> TopView:
     try:
         return load_view(store, since, sort)
     except (StoreMissing, StoreLocked, StoreBusy) as error:
-        return TopView(datetime.now(UTC), since, [], {}, {}, str(error))
+        return TopView(datetime.now(UTC), since, [], {}, {}, str(error), sort)
 
 
 def _rows(store: Store, name: str, **params: Any) -> list[Row]:
     return query_store(store, name, **params).dicts()
 
 
-def _fitting(cells: list[list[Text]], width: int) -> int:
+def _fitting(titles: list[str], figures: int, cells: list[list[Text]], width: int) -> int:
     """Return how many columns fit into ``width``: the figures, also the bars, or also the errors."""
-    widths = [max(len(head), *(row[at].cell_len for row in cells)) + 2 for at, head in enumerate(_TITLES)]
-    bars = 1 + min(widths[0], _NAME + 2) + sum(widths[1 : _FIGURES + 1])
+    widths = [max(len(head), *(row[at].cell_len for row in cells)) + 2 for at, head in enumerate(titles)]
+    bars = 1 + min(widths[0], _NAME + 2) + sum(widths[1 : figures + 1])
     if bars > width:
-        return _FIGURES
-    return _FIGURES + (2 if bars + min(widths[-1], _ERROR) <= width else 1)
+        return figures
+    return figures + (2 if bars + min(widths[-1], _ERROR) <= width else 1)
 
 
 def _colour(row: Row) -> str:
