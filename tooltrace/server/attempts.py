@@ -104,7 +104,7 @@ async def news(request: Request) -> Response:
     """Render the number of attempts that ended after the first row of the list; 204 where the store is unchanged."""
     state, cache, address = ListState.read(request.query_params), app_state(request).cache, request.query_params
     version = cache.version()
-    if address.get("version") == version:
+    if address.get("state") == version:  # not "version": that is a filter
         return Response(status_code=204)
     top = (address.get("top") or None, address.get("top_span") or None)
     rows = await _rows(request, ListState(filters=state.filters), top, MAX_ANNOUNCED + 2)

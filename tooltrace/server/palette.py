@@ -42,7 +42,7 @@ async def palette(request: Request) -> Response:
     window = {name: request.query_params[name] for name in ("since", "until") if request.query_params.get(name)}
     entries = [*_pages(request, words, window), *await _tools(request, window), *await _queries(request, words, window)]
     entries += _settings(request, words, window)
-    found = [entry for entry in entries if _matches(entry, text)]
+    found = sorted((entry for entry in entries if _matches(entry, text)), key=lambda entry: _rank(entry, text))
     calls = await _calls(request, text, window) if len(text) >= SHORTEST_ID and not any(map(str.isspace, text)) else []
     shown = [entry for kind in ("page", "tool", "query", "setting") for entry in _of(kind, found)]
     return render(request, "parts/palette.html", entries=[*calls[:MOST], *shown])
@@ -56,6 +56,12 @@ def _matches(entry: Entry, text: str) -> bool:
     """Whether every word of ``text`` occurs in the entry."""
     content = f"{entry.name} {entry.remark}".casefold()
     return all(word in content for word in text.casefold().split())
+
+
+def _rank(entry: Entry, text: str) -> int:
+    """Return 0 where the name begins with ``text``, 1 where it contains it, else 2."""
+    name = entry.name.casefold()
+    return 0 if name.startswith(text.casefold()) else 1 if text.casefold() in name else 2
 
 
 def _pages(request: Request, words: Translations, window: dict[str, str]) -> Iterator[Entry]:
