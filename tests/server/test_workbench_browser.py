@@ -180,7 +180,7 @@ def test_the_editor_completes_columns_and_highlights(shown, page):
     assert len(colours) > 0
     page.keyboard.type(" = 'session'")
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector("#result td a[href^='/call?id=']")
+    page.wait_for_selector("#result td a[href^='/call?']")
     page.wait_for_url("**/sql?q=SELECT+call_id**")
     page.evaluate(AXE)
     assert page.evaluate(SERIOUS) == []
