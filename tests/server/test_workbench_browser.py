@@ -109,7 +109,7 @@ def test_the_list_stands_still_while_it_is_paused(shown, page, tmp_path):
     rows(page, 5)
 
 
-def test_the_list_stands_still_under_the_pointer_until_the_reader_asks(shown, page, tmp_path):
+def test_the_list_stands_still_under_the_pointer_until_its_button_is_clicked(shown, page, tmp_path):
     client = shown(call(), call())
     page.goto(f"{client.base_url}/calls")
     known = rows(page, 2)

@@ -164,7 +164,7 @@ def _counted(request: Request, state: ListState) -> dict[str, Any]:
 
 
 def _just_after(time: str) -> str:
-    """Return the microsecond after ``time``; a text that is no time is returned unchanged, and the query rejects it."""
+    """Return the microsecond after ``time``; any other text is returned unchanged, and the query rejects it."""
     try:
         return (datetime.fromisoformat(time) + timedelta(microseconds=1)).isoformat()
     except (ValueError, OverflowError):
