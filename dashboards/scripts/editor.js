@@ -30,6 +30,16 @@ const look = EditorView.theme({
   ".cm-completionInfo": { maxWidth: "24rem", padding: ".4rem .6rem" },
 });
 
+// Text typed over a selection: Chrome would give it the style of the replaced text as an attribute, which the policy refuses.
+function typeOverSelection(event, view) {
+  const { from, to, empty } = view.state.selection.main;
+  if (event.inputType !== "insertText" || !event.data || empty || view.composing) return false;
+  event.preventDefault();
+  const insert = () => view.state.update(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+  if (!view.state.facet(EditorView.inputHandler).some((handle) => handle(view, from, to, event.data, insert))) view.dispatch(insert());
+  return true;
+}
+
 export function mount(textarea, place, run) {
   const language = new Compartment();
   const support = (schema, source) => {
@@ -43,6 +53,7 @@ export function mount(textarea, place, run) {
       doc: textarea.value,
       extensions: [
         EditorView.cspNonce.of(place.dataset.nonce),
+        EditorView.domEventHandlers({ beforeinput: typeOverSelection }),
         Prec.highest(keymap.of([{ key: "Mod-Enter", run: () => { run(); return true; } }])),
         keymap.of([{ key: "Tab", run: acceptCompletion }, ...closeBracketsKeymap, ...completionKeymap, ...historyKeymap, ...defaultKeymap]),
         lineNumbers(), history(), drawSelection(), highlightActiveLine(), bracketMatching(), closeBrackets(), autocompletion({ icons: false }),

@@ -15,7 +15,7 @@ function choose(entry) {
 async function find() {
   request?.abort();
   request = new AbortController();
-  const here = new URLSearchParams(location.search), address = new URL("/palette", location.href);
+  const here = new URLSearchParams(location.search), address = new URL(dialog.dataset.from, location.href);
   address.searchParams.set("find", field.value);
   address.searchParams.set("page", location.pathname);
   for (const name of ["since", "until"]) if (here.get(name)) address.searchParams.set(name, here.get(name));

@@ -9,7 +9,7 @@ const TIMES = /^(DATE|TIMESTAMP)/;
 const SHOWN = 1000;
 const DRAFT = "tooltrace-sql";
 const MAX_ADDRESS = 6000;
-const LINKS = { call_id: "/call?id=", example_call_id: "/call?id=", span_id: "/call?id=", last_span_id: "/call?id=", tool: "/tool?name=" };
+const LINKS = { call_id: ["call", "id"], example_call_id: ["call", "id"], span_id: ["call", "id"], last_span_id: ["call", "id"], tool: ["tool", "name"] };
 let request = null, result = null, chart = null, rich = null;
 
 const translate = (key, values = {}) => (words[`js.sql.${key}`] ?? key).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
@@ -106,7 +106,10 @@ function show(body) {
 
 // Ids of calls and names of tools are links, by the names of their columns.
 function link(column, value) {
-  return typeof value === "string" && value && Object.hasOwn(LINKS, column) ? LINKS[column] + encodeURIComponent(value) : null;
+  if (typeof value !== "string" || !value || !Object.hasOwn(LINKS, column)) return null;
+  const [page, name] = LINKS[column], address = new URL(box.dataset[page], location.href);
+  address.searchParams.set(name, value);
+  return address.pathname + address.search;
 }
 
 function line(tag, texts, numeric, titles, links) {

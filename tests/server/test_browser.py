@@ -142,7 +142,7 @@ def test_filters_and_older_pages(page, demo):
     }
 
 
-def test_new_calls_appear_while_older_pages_stay(shown, page, tmp_path):
+def test_new_calls_appear_on_request_while_older_pages_stay(shown, page, tmp_path):
     client = shown(*(call() for _ in range(120)))
     page.goto(f"{client.base_url}/calls")
     page.wait_for_selector("#newest tr[id]")
@@ -150,6 +150,7 @@ def test_new_calls_appear_while_older_pages_stay(shown, page, tmp_path):
     until(page, "document.querySelectorAll('table.calls tr[id]').length === 100")
     fresh = call(tool="just_now")
     write(tmp_path / "shown.duckdb", fresh)
+    page.click("#arrivals button")
     page.wait_for_selector(f"#a-{fresh.span_id}")
     assert page.locator("table.calls tr[id]").count() == 101
     assert "fresh" in page.locator(f"#a-{fresh.span_id}").get_attribute("class")
@@ -157,14 +158,15 @@ def test_new_calls_appear_while_older_pages_stay(shown, page, tmp_path):
     assert page.locator("table.calls tr[id]").count() == 101
 
 
-def test_the_focus_stays_on_its_row_while_new_calls_come(shown, page, tmp_path):
+def test_the_focus_stays_on_its_row_while_new_calls_are_announced(shown, page, tmp_path):
     old, fresh = call(tool="held"), call(tool="just_now")
     page.goto(f"{shown(old).base_url}/calls")
     link = page.locator(f"#a-{old.span_id} td:nth-child(2) a")
     link.focus()
     write(tmp_path / "shown.duckdb", fresh)
-    page.wait_for_selector(f"#a-{fresh.span_id}")
-    until(page, "document.activeElement.textContent === 'held'")
+    page.wait_for_selector("#arrivals >> text=1 new")
+    assert page.evaluate("document.activeElement.textContent") == "held"
+    assert page.locator("table.calls tr[id]").count() == 1
 
 
 def test_the_overview_announces_new_calls(shown, page, tmp_path):

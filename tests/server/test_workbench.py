@@ -191,7 +191,7 @@ def test_a_list_to_which_the_reader_goes_back_has_the_same_rows(shown):
     assert spans(again) == known
     assert "/calls/more" in again
     news = html.unescape(re.search(r'hx-get="(/calls/news[^"]+)"', again)[1])
-    assert "version=" in news
+    assert "state=" in news
 
 
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"]

@@ -104,7 +104,7 @@ async def news(request: Request) -> Response:
     """Render the number of attempts that ended after the first row of the list; 204 where the store is unchanged."""
     state, cache, address = ListState.read(request.query_params), app_state(request).cache, request.query_params
     version = cache.version()
-    if address.get("version") == version:
+    if address.get("state") == version:  # not "version": that is a filter
         return Response(status_code=204)
     top = (address.get("top") or None, address.get("top_span") or None)
     rows = await _rows(request, ListState(filters=state.filters), top, MAX_ANNOUNCED + 2)
@@ -164,7 +164,7 @@ def _counted(request: Request, state: ListState) -> dict[str, Any]:
 
 
 def _just_after(time: str) -> str:
-    """Return the microsecond after ``time``; a text that is no time is returned unchanged, and the query rejects it."""
+    """Return the microsecond after ``time``; any other text is returned unchanged, and the query rejects it."""
     try:
         return (datetime.fromisoformat(time) + timedelta(microseconds=1)).isoformat()
     except (ValueError, OverflowError):

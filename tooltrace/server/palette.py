@@ -25,7 +25,7 @@ SHORTEST_ID: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PaletteEntry:
     """One entry: its kind, its name, a remark, and the page that it opens; a setting has an action instead."""
 
     kind: str
@@ -42,28 +42,34 @@ async def palette(request: Request) -> Response:
     window = {name: request.query_params[name] for name in ("since", "until") if request.query_params.get(name)}
     entries = [*_pages(request, words, window), *await _tools(request, window), *await _queries(request, words, window)]
     entries += _settings(request, words, window)
-    found = [entry for entry in entries if _matches(entry, text)]
+    found = sorted((entry for entry in entries if _matches(entry, text)), key=lambda entry: _rank(entry, text))
     calls = await _calls(request, text, window) if len(text) >= SHORTEST_ID and not any(map(str.isspace, text)) else []
     shown = [entry for kind in ("page", "tool", "query", "setting") for entry in _of(kind, found)]
     return render(request, "parts/palette.html", entries=[*calls[:MOST], *shown])
 
 
-def _of(kind: str, entries: list[Entry]) -> list[Entry]:
+def _of(kind: str, entries: list[PaletteEntry]) -> list[PaletteEntry]:
     return [entry for entry in entries if entry.kind == kind][:MOST]
 
 
-def _matches(entry: Entry, text: str) -> bool:
+def _matches(entry: PaletteEntry, text: str) -> bool:
     """Whether every word of ``text`` occurs in the entry."""
     content = f"{entry.name} {entry.remark}".casefold()
     return all(word in content for word in text.casefold().split())
 
 
-def _pages(request: Request, words: Translations, window: dict[str, str]) -> Iterator[Entry]:
+def _rank(entry: PaletteEntry, text: str) -> int:
+    """Return 0 where the name begins with ``text``, 1 where it contains it, else 2."""
+    name = entry.name.casefold()
+    return 0 if name.startswith(text.casefold()) else 1 if text.casefold() in name else 2
+
+
+def _pages(request: Request, words: Translations, window: dict[str, str]) -> Iterator[PaletteEntry]:
     for to, key in app_state(request).links:
-        yield Entry("page", words(key), "", url(to, **window))
+        yield PaletteEntry("page", words(key), "", url(to, **window))
 
 
-async def _tools(request: Request, window: dict[str, str]) -> list[Entry]:
+async def _tools(request: Request, window: dict[str, str]) -> list[PaletteEntry]:
     """Return the tools of the time range; none where the store cannot be read, so that the rest remains usable."""
     try:
         result = await app_state(request).cache.query(
@@ -72,23 +78,25 @@ async def _tools(request: Request, window: dict[str, str]) -> list[Entry]:
     except TooltraceError:
         return []
     names = sorted({row[0] for row in result.rows if isinstance(row[0], str)})
-    return [Entry("tool", name, "", url("/tool", name=name, **window)) for name in names]
+    return [PaletteEntry("tool", name, "", url("/tool", name=name, **window)) for name in names]
 
 
-async def _queries(request: Request, words: Translations, window: dict[str, str]) -> list[Entry]:
+async def _queries(request: Request, words: Translations, window: dict[str, str]) -> list[PaletteEntry]:
     try:
         saved = await to_thread.run_sync(saved_queries, app_state(request).site.store)
     except TooltraceError:
         saved = {}
-    own = [Entry("query", name, query.saved_by, url("/sql", saved=name, **window)) for name, query in saved.items()]
+    own = [
+        PaletteEntry("query", name, query.saved_by, url("/sql", saved=name, **window)) for name, query in saved.items()
+    ]
     known = catalogue().items()
     return own + [
-        Entry("query", name, words.question(name, query.question), url("/sql", query=name, **window))
+        PaletteEntry("query", name, words.question(name, query.question), url("/sql", query=name, **window))
         for name, query in known
     ]
 
 
-async def _calls(request: Request, text: str, window: dict[str, str]) -> list[Entry]:
+async def _calls(request: Request, text: str, window: dict[str, str]) -> list[PaletteEntry]:
     """Return the calls whose id, or the id of an attempt, begins with ``text``."""
     try:
         result = await app_state(request).cache.query("call", id=text)
@@ -96,7 +104,7 @@ async def _calls(request: Request, text: str, window: dict[str, str]) -> list[En
         return []
     last = {row["place"]: row for row in result.dicts()}
     return [
-        Entry(
+        PaletteEntry(
             "call",
             row["call_id"],
             f"{row['tool']} · {row['status'] or row['ending']}",
@@ -106,15 +114,17 @@ async def _calls(request: Request, text: str, window: dict[str, str]) -> list[En
     ]
 
 
-def _settings(request: Request, words: Translations, window: dict[str, str]) -> Iterator[Entry]:
-    yield Entry("setting", words("theme.switch"), "", action="theme")
+def _settings(request: Request, words: Translations, window: dict[str, str]) -> Iterator[PaletteEntry]:
+    yield PaletteEntry("setting", words("theme.switch"), "", action="theme")
     page = request.query_params.get("page", "/")
     for code, name in LANGUAGES.items():
         if code != words.language:
-            yield Entry("setting", f"{words('nav.language')}: {name}", "", action=f"lang={code}")
+            yield PaletteEntry("setting", f"{words('nav.language')}: {name}", "", action=f"lang={code}")
     for span in RANGES:
         if window.get("since") != span and page != "/call":
-            yield Entry("setting", f"{words('window.label')}: {words(f'window.{span}')}", "", action=f"since={span}")
+            yield PaletteEntry(
+                "setting", f"{words('window.label')}: {words(f'window.{span}')}", "", action=f"since={span}"
+            )
 
 
 ROUTES = [Route("/palette", palette)]

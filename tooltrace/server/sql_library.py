@@ -1,4 +1,4 @@
-"""What stands beside the SQL editor: the saved queries of the store, and the tables with their columns."""
+"""The parts beside the SQL editor: the saved queries of the store, and the tables with their columns."""
 
 from __future__ import annotations
 
