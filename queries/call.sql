@@ -26,6 +26,7 @@
 --   code            text   error code, such as TIMEOUT
 --   error_type      text   class of the exception, or the error type that the response names
 --   error_message   text   error message, redacted; for a partial result, the reason why it is partial
+--   traceback       text   where the exception was raised: file, line and function of the innermost frames, without lines of source; redacted
 --   retryable       flag   whether the same call may succeed later
 --   suggestion      text   the tool's advice on how to correct the error
 --   user_message    text   error message for the person who uses the agent
@@ -108,6 +109,7 @@ SELECT
     c.code,
     c.error_type,
     c.error_message,
+    c.traceback,
     c.retryable,
     c.suggestion,
     c.user_message,

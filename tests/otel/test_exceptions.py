@@ -49,6 +49,7 @@ def test_an_exception_is_an_event_of_the_conventions(store: Path, calls: Any, lo
     assert dict(record.attributes) == {
         "exception.type": "FileNotFoundError",
         "exception.message": f"no book; password={MASK}",
+        "exception.stacktrace": first.traceback,
         "error.type": "FileNotFoundError",
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": "shelf",

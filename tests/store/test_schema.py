@@ -19,7 +19,18 @@ from tooltrace.store.connection import attach, connect, detach
 from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
-from tooltrace.store.schema import ATTEMPTS, CORRECTIONS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, SPANS, TABLES, Table
+from tooltrace.store.schema import (
+    ATTEMPTS,
+    CORRECTIONS,
+    GATE_EVENTS,
+    LOSSES,
+    MESSAGES,
+    OUTCOMES,
+    SCHEMA_VERSION,
+    SPANS,
+    TABLES,
+    Table,
+)
 from tooltrace.store.views import LOCAL_VIEWS, VIEWS
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -252,19 +263,21 @@ def test_an_older_store_is_migrated_once(
     monkeypatch.setattr(
         migrations.migrate,
         "__kwdefaults__",
-        {"steps": {2: to_2, 3: to_3, 4: taken.append, 5: taken.append, 6: taken.append}, "newest": 6},
+        {
+            "steps": {2: to_2, 3: to_3, **dict.fromkeys(range(4, SCHEMA_VERSION + 1), taken.append)},
+            "newest": SCHEMA_VERSION,
+        },
     )
-    monkeypatch.setattr(migrations.check, "__kwdefaults__", {"newest": 6})
     write(call(1, agent="bob", flags=Json('["x"]')))
     assert fold(store).rows == 1
     write(call(2))
     assert fold(store).rows == 1
-    assert len(taken) == 5, "each step once"
+    assert len(taken) == SCHEMA_VERSION - 1, "each step once"
     assert taken[:2] == [2, 3]
     assert rows("SELECT call_id, agent, flags FROM tool_calls ORDER BY started_at") == [
         ("c0", None, None), ("c1", "bob", '["x"]'), ("c2", None, None),
     ]  # fmt: skip
-    assert rows("SELECT value FROM store.meta WHERE key = 'schema_version'") == [("6",)]
+    assert rows("SELECT value FROM store.meta WHERE key = 'schema_version'") == [(str(SCHEMA_VERSION),)]
     assert rows("SELECT count(*) FROM store.calls") == [(3,)]
 
 
@@ -296,7 +309,7 @@ def as_version_1(store: StorePaths) -> None:
     con.execute("DROP TABLE store.spans")
     con.execute("DROP TABLE store.corrections")
     con.execute("DROP TABLE store.rollups")
-    for column in ("status_recorded", "reading_recorded", "linked_by"):
+    for column in ("status_recorded", "reading_recorded", "linked_by", "traceback"):
         con.execute(f"ALTER TABLE store.tool_calls DROP COLUMN {column}")
     for column in ("labeler_kind", "target_kind", "conversation_id"):
         con.execute(f"ALTER TABLE store.outcomes DROP COLUMN {column}")

@@ -21,7 +21,7 @@ _LINES = 20
 _MAX_DEPTH = 40
 _INDENT = "    "
 
-_TEXTS = ("error_message", "suggestion", "user_message", "text", "explanation", "seen_text")
+_TEXTS = ("error_message", "traceback", "suggestion", "user_message", "text", "explanation", "seen_text")
 _DATA = ("arguments", "result", "sources", "signals", "stats", "context", "attributes", "flags")
 
 

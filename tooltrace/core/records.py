@@ -226,6 +226,16 @@ class ToolCall(Struct, frozen=True, kw_only=True):
             late=True,
         ),
     ] = None
+    traceback: Annotated[
+        str | None,
+        About(
+            "Where the exception was raised: file, line and function of the innermost frames, without lines of source; "
+            "redacted.",
+            "tooltrace.error.traceback",
+            prose=True,
+            late=True,
+        ),
+    ] = None
 
 
 class Outcome(Struct, frozen=True, kw_only=True):

@@ -78,6 +78,8 @@ EXCEPTION_EVENT = "gen_ai.execute_tool.exception"
 """Log event: an exception that ended an attempt, parented to the attempt's span."""
 EXCEPTION_TYPE = "exception.type"
 EXCEPTION_MESSAGE = "exception.message"
+EXCEPTION_STACKTRACE = "exception.stacktrace"
+"""Files, lines and functions, without lines of source."""
 
 GATE_EVENT = "tooltrace.gate"
 """Log event: the current state of a gate, where a call waits for a person."""

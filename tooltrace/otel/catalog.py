@@ -64,6 +64,14 @@ def _conventions() -> tuple[Attribute, ...]:
         Attribute(names.AGENT_NAME, "metric", "recommended", "text", "The same as on the span.", tool),
         Attribute(names.EXCEPTION_TYPE, "exception", "conditionally required", "text", _CLASS, tool),
         Attribute(names.EXCEPTION_MESSAGE, "exception", "recommended", "text", "What it says, redacted.", tool),
+        Attribute(
+            names.EXCEPTION_STACKTRACE,
+            "exception",
+            "recommended",
+            "text",
+            "Files, lines and functions, without lines of source; redacted.",
+            tool,
+        ),
         *(
             Attribute(name, "exception", "custom", "text", "The same as on the span.")
             for name in (

@@ -109,8 +109,8 @@ def event_name(form: LogData) -> str | None:
 def exception_log(call: ToolCall) -> LogData | None:
     """Return the event of the exception that ended ``call``; None if no exception did.
 
-    A failure that the tool returned as a value is not an exception: the span records it. The event has no stack trace,
-    because the text of records is redacted and a stack trace cannot be.
+    A failure that the tool returned as a value is not an exception: the span records it. The stack trace has no lines of
+    source, because these cannot be redacted.
     """
     if call.ending != "raised" or call.status != "error":
         return None
@@ -118,6 +118,7 @@ def exception_log(call: ToolCall) -> LogData | None:
     values = {
         names.EXCEPTION_TYPE: call.error_type or error_type(call),
         names.EXCEPTION_MESSAGE: call.error_message,
+        names.EXCEPTION_STACKTRACE: call.traceback,
         names.OPERATION_NAME: names.EXECUTE_TOOL,
         names.TOOL_NAME: call.tool,
         names.TOOL_TYPE: call.tool_type,

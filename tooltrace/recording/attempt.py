@@ -23,6 +23,7 @@ from tooltrace.otel.tool_span import ToolSpan
 from tooltrace.recording.context import CallContext
 from tooltrace.recording.model_messages import remember_attempt
 from tooltrace.recording.tool_spec import ToolSpec
+from tooltrace.recording.tracebacks import RaisedFrom
 from tooltrace.redact.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ class Attempt(ToolSpan):
     stream: StreamSnapshot | None = None
     """None where the result is not a stream."""
     error: ExceptionSummary | None = None
+    raised_from: tuple[RaisedFrom, ...] = ()
+    """Frames of the exception that ended the attempt."""
     confidence: Any = None
     """Confidence that the decorator's function read from the result."""
     sources: tuple[Source, ...] | None = None

@@ -26,6 +26,7 @@ from tooltrace.normalize.protocols import value_error_pair
 from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.otel import attributes as names
 from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot, read_claims, validate_confidence
+from tooltrace.recording.tracebacks import write_traceback
 from tooltrace.redact.sanitizer import Sanitizer
 from tooltrace.redact.snapshot import Snapshot, snapshot
 from tooltrace.redact.texts import cut_text, utf8_size
@@ -144,7 +145,8 @@ def build_record(attempt: Attempt) -> ToolCall:
     span_id = attempt.hex_id
     parent, context = attempt.parent, attempt.call_context
     response = _read_response(attempt)
-    sanitizer = _sanitizer_for(attempt, response)
+    traceback = write_traceback(attempt.raised_from)
+    sanitizer = _sanitizer_for(attempt, response, traceback)
     fields: dict[str, Any] = {
         **spec.identity,
         **settings.origin,
@@ -162,6 +164,7 @@ def build_record(attempt: Attempt) -> ToolCall:
     }
     if attempt.error is not None:
         _add_exception(attempt, attempt.error, sanitizer, fields)
+        fields["traceback"] = sanitizer.sanitize_text("traceback", traceback)
     elif response is None:
         _add_value(attempt, sanitizer, fields)
         _add_claims(attempt, None, sanitizer, fields)
@@ -218,7 +221,7 @@ def _call_id_of(response: ResponseSnapshot | None, span_id: str) -> str | None:
     return response.meta.call_id
 
 
-def _sanitizer_for(attempt: Attempt, response: ResponseSnapshot | None) -> Sanitizer:
+def _sanitizer_for(attempt: Attempt, response: ResponseSnapshot | None, traceback: str | None) -> Sanitizer:
     """Return the sanitizer of ``attempt``.
 
     All texts of the record are searched once as a whole. Where nothing in them needs redaction, the sanitizer does not
@@ -226,7 +229,7 @@ def _sanitizer_for(attempt: Attempt, response: ResponseSnapshot | None) -> Sanit
     """
     settings, spec = attempt.settings, attempt.spec
     redactions = (settings.redaction,) if spec.redact is None else (settings.redaction, spec.redact)
-    content = "\n".join(filter(None, _texts(attempt, response)))
+    content = "\n".join(filter(None, (traceback, *_texts(attempt, response))))
     for part in (attempt.arguments, attempt.custom_attributes):
         if type(part) is bytes:
             content += part.decode()

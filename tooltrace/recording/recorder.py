@@ -33,6 +33,7 @@ from tooltrace.recording.record_builder import build_record, set_result, set_str
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import evaluation, otel_metric, structlog
 from tooltrace.recording.tool_spec import ToolSpec
+from tooltrace.recording.tracebacks import take_frames
 from tooltrace.recording.worker import DeferredRecord, Worker
 from tooltrace.redact.snapshot import snapshot
 
@@ -207,6 +208,8 @@ class Recorder:
                 self._repeat_number(attempt)
             else:
                 attempt.error = reader.summarize(error, attempt.spec.retryable)
+                if attempt.ending == "raised":
+                    attempt.raised_from = take_frames(error)
                 if retries.is_wanted():
                     retries.remember(attempt, error)
             self._end(attempt)

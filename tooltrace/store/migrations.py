@@ -81,7 +81,12 @@ def _to_6(con: DuckDBPyConnection) -> None:
     con.execute(f"ALTER TABLE {STORE}.attempts ADD COLUMN linked_by VARCHAR")
 
 
-STEPS: Final[Mapping[int, Step]] = MappingProxyType({2: _to_2, 3: _to_3, 4: _to_4, 5: _to_5, 6: _to_6})
+def _to_7(con: DuckDBPyConnection) -> None:
+    """Migrate to version 7: add the traceback of the exception that ended an attempt."""
+    con.execute(f"ALTER TABLE {STORE}.attempts ADD COLUMN traceback VARCHAR")
+
+
+STEPS: Final[Mapping[int, Step]] = MappingProxyType({2: _to_2, 3: _to_3, 4: _to_4, 5: _to_5, 6: _to_6, 7: _to_7})
 """The step that leads to each version: a function that migrates the database attached as ``store``.
 
 A released step is never changed: it contains the schema of that version, not of the current code.

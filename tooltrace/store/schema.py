@@ -11,7 +11,7 @@ from typing import Any, Final
 from tooltrace.core.fields import TYPES, fields_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Span, ToolCall
 
-SCHEMA_VERSION: Final = 6
+SCHEMA_VERSION: Final = 7
 STORAGE_VERSION: Final = "v1.5.0"
 """The oldest DuckDB file format with all features that the store needs; DuckDB 1.5 and 2.0 read it."""
 STORE: Final = "store"

@@ -1,0 +1,119 @@
+"""Where an exception was raised: the frames, taken in the tool's thread and written out in the recorder's thread.
+
+A frame is its code object and an offset into it. The frame itself would keep the tool's variables alive, and let them
+be finalized in another thread. Lines of source are left out: a text can be redacted, a line of source cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import sep
+from pathlib import Path
+from types import CodeType, TracebackType
+from typing import Any, Final, NamedTuple
+
+import tooltrace
+from tooltrace.normalize.exceptions.reader import class_name
+from tooltrace.redact.texts import fix_unicode
+
+MAX_FRAMES: Final = 20
+"""Maximum number of frames of one exception; the innermost are kept."""
+MAX_CHAINED: Final = 3
+"""Maximum number of exceptions of a chain; the outermost are kept."""
+MAX_CHARS: Final = 8 * 1024
+"""Maximum length of the text; the end is kept, which is the exception that the caller received."""
+
+_traceback_of: Any = BaseException.__dict__["__traceback__"].__get__  # a class may define attributes of these names
+_cause_of: Any = BaseException.__dict__["__cause__"].__get__
+_context_of: Any = BaseException.__dict__["__context__"].__get__
+_suppresses_context: Any = BaseException.__dict__["__suppress_context__"].__get__
+
+_PACKAGE: Final = Path(tooltrace.__file__).parent
+_OWN: Final = tuple(f"{_PACKAGE / name}{sep}" for name in ("recording", "tools", "integrations"))
+"""Folders whose frames are those of the recorder, not of the tool."""
+_CAUSE: Final = "The above exception was the direct cause of the following exception:"
+_CONTEXT: Final = "During handling of the above exception, another exception occurred:"
+
+
+class RaisedFrom(NamedTuple):
+    """One exception of a chain: its class, its innermost frames, and how it led to the next one."""
+
+    name: str
+    frames: tuple[tuple[CodeType, int], ...]
+    """Code object and offset of the instruction of each frame, the outermost first."""
+    depth: int
+    """Number of all frames."""
+    is_cause: bool
+    """Whether the next exception was raised ``from`` this one."""
+
+
+def take_frames(error: BaseException) -> tuple[RaisedFrom, ...]:
+    """Return the frames of ``error`` and of the exceptions that led to it, ``error`` first.
+
+    Runs no code of the exception but that of its metaclass.
+    """
+    chain: list[RaisedFrom] = []
+    seen: set[int] = set()
+    following: BaseException | None = error
+    is_cause = False
+    while following is not None and len(chain) < MAX_CHAINED and id(following) not in seen:
+        seen.add(id(following))
+        frames, depth = _innermost(_traceback_of(following))
+        chain.append(RaisedFrom(class_name(following), frames, depth, is_cause))
+        cause: BaseException | None = _cause_of(following)
+        is_cause = cause is not None
+        following = cause if is_cause or _suppresses_context(following) else _context_of(following)
+    return tuple(chain)
+
+
+def _innermost(trace: TracebackType | None) -> tuple[tuple[tuple[CodeType, int], ...], int]:
+    """Return the innermost frames of ``trace``, and the number of all."""
+    depth, last = 0, trace
+    while last is not None:
+        depth += 1
+        last = last.tb_next
+    for _ in range(depth - MAX_FRAMES):
+        trace = trace.tb_next  # type: ignore[union-attr]  # there are `depth` of them
+    frames = []
+    while trace is not None:
+        frames.append((trace.tb_frame.f_code, trace.tb_lasti))
+        trace = trace.tb_next
+    return tuple(frames), depth
+
+
+def write_traceback(chain: tuple[RaisedFrom, ...]) -> str | None:
+    """Return the frames as text in Python's order: the first exception first, without our own frames.
+
+    None where no frame is known.
+    """
+    lines: list[str] = []
+    for raised in reversed(chain):
+        lines += _lines_of(raised)
+        if raised is not chain[0]:
+            lines += ["", _CAUSE if raised.is_cause else _CONTEXT, ""]
+    text = fix_unicode("\n".join(lines))
+    if not any(_is_foreign(code) for raised in chain for code, _ in raised.frames):
+        return None
+    return text if len(text) <= MAX_CHARS else "…" + text[1 - MAX_CHARS :]
+
+
+def _lines_of(raised: RaisedFrom) -> Iterator[str]:
+    yield "Traceback (most recent call last):"
+    if raised.depth > len(raised.frames):
+        yield f"  … {raised.depth - len(raised.frames)} more frames"
+    for code, offset in raised.frames:
+        if _is_foreign(code):
+            yield f'  File "{code.co_filename}", line {_line_of(code, offset)}, in {code.co_qualname}'
+    yield raised.name
+
+
+def _is_foreign(code: CodeType) -> bool:
+    return not code.co_filename.startswith(_OWN)
+
+
+def _line_of(code: CodeType, offset: int) -> int:
+    """Return the line of the instruction at ``offset``."""
+    for start, end, line in code.co_lines():
+        if start <= offset < end and line is not None:
+            return line
+    return code.co_firstlineno
