@@ -61,6 +61,12 @@ def needed(con: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
     middle = one(con, "SELECT min(started_at) + INTERVAL 15 DAY FROM tool_calls")
     known["overview"] = {"since": middle, "before": one(con, "SELECT min(started_at) FROM tool_calls")}
     known["gap"] = known["overview"]
+    known["steps"] = {"trace_id": one(con, "SELECT min(trace_id) FROM tool_calls")}
+    known["labelling"] = {
+        "spans": one(
+            con, "SELECT string_agg(span_id, ',' ORDER BY span_id) FROM tool_calls WHERE attempt = 1 AND span_id < '01'"
+        )
+    }
     known["compare"] = {"before_until": middle, "since": middle}
     known["incidents"] = {"chance": 1e9}
     known["changes"] = {"since": one(con, "SELECT min(started_at) + INTERVAL 5 DAY FROM tool_calls")}
@@ -72,14 +78,14 @@ def needed(con: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", catalogue())
 def test_both_engines_agree_on_200_000_attempts(big: duckdb.DuckDBPyConnection, engine: Any, name: str) -> None:
     duck, house = both(big, engine, BIG, name, **needed(big, name))
-    assert duck
+    assert duck or name == "span", "the history has no spans of other libraries"
     assert not differences(duck, house)[:5]
 
 
 @pytest.mark.parametrize("name", catalogue())
 def test_both_engines_agree_on_json_attributes(small: duckdb.DuckDBPyConnection, engine: Any, name: str) -> None:
     duck, house = both(small, engine, AS_JSON, name, **needed(small, name))
-    assert duck
+    assert duck or name == "span", "the history has no spans of other libraries"
     assert not differences(duck, house)[:5]
 
 

@@ -88,3 +88,21 @@ def test_the_worst_of_labels_of_one_microsecond_counts_in_any_order(write: Any, 
     write(*calls, *labels)
     judged = [(False, 0.0, 1), (False, 0.0, 1), (True, 0.6, 1), (False, 0.5, 2)]
     assert rows(JUDGED) == [(one.span_id, *expected) for one, expected in zip(calls, judged, strict=True)]
+
+
+def test_a_label_without_a_verdict_takes_back_what_its_labeler_said_before(write: Any, call: Any, rows: Rows) -> None:
+    one = call(1, call_id="a")
+    at, second = one.started_at, timedelta(seconds=1)
+    write(
+        one,
+        label(at, span_id=one.span_id, correct=True, labeler="x"),
+        label(at, span_id=one.span_id, correct=False, labeler="y"),
+        label(at + second, span_id=one.span_id, labeler="x"),
+    )
+    assert rows(JUDGED) == [(one.span_id, False, 0.0, 1)], "only the labeler's own"
+    write(label(at + 2 * second, span_id=one.span_id, score=0.7, labeler="x"))
+    assert rows(JUDGED) == [(one.span_id, True, 0.35, 2)], "a later label counts again"
+    write(
+        label(at + 3 * second, span_id=one.span_id, labeler="x"), label(at + second, span_id=one.span_id, labeler="y")
+    )
+    assert rows(JUDGED) == []

@@ -61,6 +61,20 @@ def make_outcome(
     )
 
 
+def make_retraction(span_id: str, labeler: str) -> Outcome:
+    """Return the outcome by which ``labeler`` takes all earlier labels of the attempt ``span_id`` back.
+
+    It has neither ``correct`` nor ``score``; the view ``judged`` then ignores what the labeler said before.
+    """
+    return Outcome(
+        span_id=valid_text(span_id),
+        labeler=valid_text(labeler) or labeler,
+        labeled_at=CLOCK.now(),
+        labeler_kind="person" if labeler == HUMAN else None,
+        target_kind="attempt",
+    )
+
+
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 

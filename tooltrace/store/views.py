@@ -167,7 +167,7 @@ FROM (
 JUDGED: Final = View(
     "judged",
     "One row per labelled attempt. Of several labels by one labeler the latest counts, and of those of one microsecond the "
-    "worst; all labelers have equal weight. "
+    "worst; all labelers have equal weight. A label without correct and score takes the labeler's earlier ones back. "
     "A label of a call applies to its last attempt that reported a status; if several calls have that id, to the last "
     "one that started before the label, else to the first.",
     {
@@ -213,7 +213,7 @@ votes AS (
         span_id,
         labeler,
         labeled_at,
-        coalesce(score, CASE WHEN correct THEN 1.0 ELSE 0.0 END) AS score,
+        coalesce(score, CASE WHEN correct THEN 1.0 WHEN NOT correct THEN 0.0 END) AS score,
         coalesce(correct, score >= 0.5) AS correct
     FROM (
         SELECT span_id, labeler, correct, score, labeled_at FROM named WHERE row_no = 1
@@ -230,6 +230,8 @@ ballot AS (
         max(labeled_at) AS labeled_at
     FROM votes
     GROUP BY span_id, labeler
+    HAVING count(correct) > 0
+       AND coalesce(max(CASE WHEN correct IS NOT NULL THEN labeled_at END) > max(CASE WHEN correct IS NULL THEN labeled_at END), true)
 )
 SELECT
     span_id,
