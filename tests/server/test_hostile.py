@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 from urllib.parse import unquote_plus
 
@@ -92,6 +93,15 @@ def test_text_of_the_address_is_escaped_on_every_page(visited):
     for text in NASTY:
         for path, query in (
             ("/call", {"id": calls[text].span_id}),
+            ("/call", {"id": calls[text].span_id, "queue": f"{calls[text].span_id},{text}", "last": text}),
+            ("/conversation", {"id": text}),
+            ("/trace", {"id": calls[text].trace_id, "span": text, "start": text}),
+            ("/nearby", {"trace": calls[text].trace_id, "span": calls[text].span_id}),
+            ("/step", {"span": calls[text].span_id, "kind": text}),
+            ("/step", {"span": calls[text].span_id}),
+            ("/label", {"tool": text, "seed": text, "n": text, "queue": text}),
+            ("/value", {"span": calls[text].span_id, "part": "text", "view": "markdown"}),
+            ("/value", {"span": calls[text].span_id, "part": "arguments", "view": text}),
             ("/tool", {"name": text}),
             ("/calls", {"text": text, "tool": text, "code": text}),
             ("/question/errors", {"tool": text}),
@@ -105,7 +115,8 @@ def test_text_of_the_address_is_escaped_on_every_page(visited):
 
 def check_that_text_stays_text(client, path, query=None):
     """Whatever the page holds, it has no element, handler or link that a text made."""
-    answer = client.get(path, params=query) if query else client.get(path)
+    headers = {"hx-request": "true"} if path in ("/step", "/value") else {}
+    answer = client.get(path, params=query, headers=headers) if query else client.get(path)
     assert answer.status_code in (200, 400, 404), (path, query, answer.text[:300])
     found = Parsed(answer.text)
     assert found.handlers == [], (path, query)
@@ -123,7 +134,13 @@ def check_that_text_stays_text(client, path, query=None):
 
 def _own(path: str) -> set[str]:
     """Elements that the parts of the page contain themselves."""
-    return {"hx-partial"} if path.startswith("/calls/") else {"b"} if path == "/call" else set()
+    return (
+        {"hx-partial"}
+        if path.startswith("/calls/")
+        else {"b"}
+        if path in ("/call", "/conversation", "/label")
+        else set()
+    )
 
 
 def test_sources_on_the_web_are_links_and_no_others(shown):
@@ -158,4 +175,6 @@ def test_deep_and_wide_json_is_shown(shown):
     client = shown(call(call_id="deep", arguments=deep, result=wide), call(call_id="odd", result='{"a":NaN}'))
     for name in ("deep", "odd"):
         assert client.get(f"/call?id={name}").status_code == 200
-    assert "4,800 more" in client.get("/call?id=deep").text or "4800 more" in client.get("/call?id=deep").text
+    span = re.search(r"span=(\w+)&amp;part=result", client.get("/call?id=deep").text)[1]
+    text = client.get(f"/value?span={span}&part=result&view=tree", headers={"hx-request": "true"}).text
+    assert "4800 more" in text

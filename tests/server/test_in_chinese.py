@@ -55,7 +55,16 @@ def panels(client) -> list[str]:
 def test_translated_pages_have_no_english_sentence(client):
     """Three English words in a row are a sentence."""
     sentence = re.compile(r"\b[a-z]+ [a-z]+ [a-z]+")
-    paths = ["/", "/tool?name=search", "/calls", "/sql", "/call?id=bad", *panels(client)]
+    paths = [
+        "/",
+        "/tool?name=search",
+        "/calls",
+        "/sql",
+        "/call?id=bad",
+        "/label",
+        "/conversation/session",
+        *panels(client),
+    ]
     assert any(path.startswith("/panel/audit") for path in paths)
     for path in paths:
         left = [text for text in Texts(client.get(path).text).found if sentence.search(text)]

@@ -154,11 +154,10 @@ def test_a_call_shows_its_enclosing_spans(shown):
         Span(name="GET /search", span_id="e" * 16, parent_span_id=one.span_id, **around),
     )
     page = client.get("/call", params={"id": one.span_id}).text
-    panel = html.unescape(page.split('hx-get="/panel/around')[1].split('"')[0])
-    text = client.get(f"/panel/around{panel}").text
-    for relation, name in (("parent", "invoke_agent clerk"), ("child", "GET /search")):
-        assert f"<td>{relation}</td>" in text
-        assert f"<td>{name}</td>" in text
+    address = html.unescape(page.split('hx-get="/nearby')[1].split('"')[0])
+    text = client.get(f"/nearby{address}").text
+    levels = re.findall(r'aria-level="(\d)".*?<span class="name">([^<]*)</span>', text, re.DOTALL)
+    assert levels == [("1", "invoke_agent clerk"), ("2", "search"), ("3", "GET /search")]
 
 
 def test_a_label_is_stored_and_counts(shown):

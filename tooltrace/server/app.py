@@ -14,7 +14,19 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ExceptionHandler, Scope
 
 from tooltrace import assets
-from tooltrace.server import attempts, corrections, folding, labels, pages, panels, sql_page
+from tooltrace.server import (
+    attempts,
+    calls,
+    corrections,
+    folding,
+    labels,
+    pages,
+    panels,
+    queue,
+    sql_page,
+    traces,
+    values,
+)
 from tooltrace.server.disconnect import CancelOnDisconnect
 from tooltrace.server.error_pages import HANDLED, handle_crash, handle_known_error
 from tooltrace.server.health import HealthCheck
@@ -23,7 +35,7 @@ from tooltrace.server.request import AppState
 from tooltrace.server.security import SecurityMiddleware
 from tooltrace.server.site import Site
 
-LINKS = [("/", "nav.overview"), ("/calls", "nav.calls"), ("/sql", "nav.sql")]
+LINKS = [("/", "nav.overview"), ("/calls", "nav.calls"), ("/label", "nav.label.queue"), ("/sql", "nav.sql")]
 
 
 class _Files(StaticFiles):
@@ -56,6 +68,10 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
     routes = [
         *pages.ROUTES,
         *attempts.ROUTES,
+        *calls.ROUTES,
+        *values.ROUTES,
+        *traces.ROUTES,
+        *queue.ROUTES,
         *labels.ROUTES,
         *corrections.ROUTES,
         *panels.ROUTES,

@@ -35,7 +35,7 @@ async def handle_known_error(request: Request, error: Exception) -> Response:
     at = app_state(request).site.store
     response = render(request, template, status, text=text, missing=missing, at=at, kind=_kind(error, status))
     response.headers.update(getattr(error, "headers", None) or {})
-    if request.url.path == "/label":  # the form stays with its input, and shows the error
+    if request.url.path.startswith("/label"):  # the form stays with its input, and shows the error
         response.headers.update({"HX-Retarget": "#labels .form-error", "HX-Reswap": "innerHTML"})
     return response
 

@@ -1,4 +1,4 @@
-"""The form that labels a result as right or wrong."""
+"""The forms that label a result as right or wrong, and take a label back."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from starlette.routing import Route
 
 from tooltrace.core.records import Outcome
 from tooltrace.errors import LabelError
-from tooltrace.labels.label import make_outcome
+from tooltrace.labels.label import HUMAN, make_outcome, make_retraction
 from tooltrace.labels.writer import write_label
 from tooltrace.recording.settings import Settings
-from tooltrace.server.pages import call_data
+from tooltrace.server.calls import call_data
+from tooltrace.server.label_state import restored_by_undo
+from tooltrace.server.queue import queue_of
 from tooltrace.server.request import app_state, read_form
 from tooltrace.server.templates import render, url
 
@@ -21,16 +23,65 @@ MAX_BODY_BYTES = 64 * 1024
 
 
 async def label(request: Request) -> Response:
-    """Store the label of a form and render the call's labels. Raises LabelError."""
-    state = app_state(request)
+    """Store the label of a form and show the call's labels, or the next call of the queue. Raises LabelError."""
     form = await read_form(request, MAX_BODY_BYTES)
     outcome = _outcome(form, Settings(store=None))
+    await _store(request, outcome)
+    span_id = outcome.span_id or ""
+    if not form_text(form, "queue"):
+        return await _labels(request, span_id)
+    queue = await queue_of(request, form, span_id)
+    if queue is None or queue.following is None:
+        return RedirectResponse(url("/label", queue=queue and queue.address, last=span_id), 303)
+    return RedirectResponse(url("/call", id=queue.following, queue=queue.address, last=span_id), 303)
+
+
+async def undo(request: Request) -> Response:
+    """Take back the latest label of a labeler: the one before counts again, else none. Raises LabelError."""
+    form = await read_form(request, MAX_BODY_BYTES)
+    span_id, labeler = form_text(form, "undo"), form_text(form, "labeler") or HUMAN
+    found = await call_data(request, span_id)
+    try:
+        before = restored_by_undo(found["labels"], span_id, labeler)
+    except LookupError:
+        raise LabelError(f"there is no label by {labeler!r} to take back; nothing was recorded") from None
+    settings = Settings(store=None)
+    outcome = (
+        make_retraction(span_id, labeler)
+        if before is None
+        else make_outcome(
+            settings,
+            span_id=span_id,
+            correct=before["correct"],
+            score=before["score"],
+            labeler=labeler,
+            reason=before["reason"],
+        )
+    )
+    await _store(request, outcome)
+    queue = form_text(form, "queue")
+    return RedirectResponse(url("/call", id=span_id, queue=queue), 303) if queue else await _labels(request, span_id)
+
+
+async def following(request: Request) -> Response:
+    """Lead to the call that should be labelled next, of the same tool as the one on the page."""
+    address = request.query_params
+    rows = (await app_state(request).cache.query("to_label", tool=address.get("tool") or None, limit=2)).dicts()
+    span_id = next((row["span_id"] for row in rows if row["span_id"] != address.get("after")), None)
+    return RedirectResponse(url("/call", id=span_id) if span_id else url("/label", tool=address.get("tool")), 303)
+
+
+async def _store(request: Request, outcome: Outcome) -> None:
+    state = app_state(request)
     await to_thread.run_sync(write_label, outcome, state.site.store)
     state.cache.invalidate()
-    span_id = outcome.span_id or ""
+
+
+async def _labels(request: Request, span_id: str) -> Response:
+    """Render the labels of the call, or lead to its page where the browser runs no script."""
     if not request.headers.get("hx-request"):
         return RedirectResponse(url("/call", id=span_id), 303)
-    response = render(request, "parts/labels.html", **await call_data(request, span_id))
+    response = render(request, "parts/labelled.html", queue=None, **await call_data(request, span_id))
     response.headers["HX-Trigger"] = "labelled"
     return response
 
@@ -61,4 +112,8 @@ def form_text(form: dict[str, str], name: str) -> str:
     return form.get(name, "").strip()
 
 
-ROUTES = [Route("/label", label, methods=["POST"])]
+ROUTES = [
+    Route("/label", label, methods=["POST"]),
+    Route("/label/undo", undo, methods=["POST"]),
+    Route("/label/next", following, methods=["GET"]),
+]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -12,7 +11,6 @@ from starlette.routing import Route
 
 from tooltrace.server.request import app_state, time_range
 from tooltrace.server.templates import render
-from tooltrace.server.waterfall import bars
 
 TOOLS = 50
 """Rows of the table of tools before a reader requests all."""
@@ -64,49 +62,10 @@ async def tool(request: Request) -> Response:
     return render(request, "pages/tool.html", tool=name)
 
 
-async def call(request: Request) -> Response:
-    """Render the page of one call: its attempts, labels and gates."""
-    return render(request, "pages/call.html", **await call_data(request, request.query_params.get("id", "")))
-
-
-async def call_data(request: Request, call_id: str) -> dict[str, Any]:
-    """Return all data about a call, by its id or a span id. Raises HTTPException if there is none."""
-    cache = app_state(request).cache
-    found = (await cache.query("call", id=call_id)).dicts() if call_id else []
-    if not found:
-        raise HTTPException(
-            404,
-            f"no call or span has an id that begins with {call_id!r}"
-            if call_id
-            else "the address names no call: open /call?id=ID",
-        )
-    place = _place(request, found)
-    attempts = [row for row in found if row["place"] == place]
-    queries = [cache.query(name, call_id=attempts[0]["call_id"]) for name in ("labels", "call_gates")]
-    labels, gates = (result.dicts() for result in await asyncio.gather(*queries))
-    spans = {row["span_id"] for row in attempts}
-    return {
-        "requested_id": call_id,
-        "others": [row for row in found if row["place"] != place and row["attempt"] == 1],
-        "attempts": attempts,
-        "bars": bars(attempts),
-        "labels": [row for row in labels if row["span_id"] is None or row["span_id"] in spans],
-        "gates": [row for row in gates if row["span_id"] in spans],
-    }
-
-
-def _place(request: Request, found: list[dict[str, Any]]) -> int:
-    """Return the place of the call that the address selects, else of the newest call that matches the id."""
-    chosen = request.query_params.get("place", "1")
-    places = {row["place"] for row in found}
-    return int(chosen) if chosen.isdecimal() and int(chosen) in places else min(places)
-
-
 ROUTES = [
     Route("/", overview),
     Route("/tiles", tiles),
     Route("/tiles/gap", gap),
     Route("/tools", tools),
     Route("/tool", tool),
-    Route("/call", call),
 ]

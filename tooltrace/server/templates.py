@@ -6,7 +6,7 @@ import shlex
 import zlib
 from functools import cache
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
 from jinja2 import Environment
@@ -19,6 +19,7 @@ from tooltrace.report.i18n import LANGUAGES, Translations
 from tooltrace.report.json_values import json_for_script
 from tooltrace.report.templates import templates
 from tooltrace.server.request import LANGUAGE_COOKIE, RANGES, app_state, language_of, time_range
+from tooltrace.server.value_view import view_value
 from tooltrace.version import __version__
 
 _YEAR = 365 * 24 * 3600
@@ -59,7 +60,7 @@ def _environment() -> Environment:
         raw=json_text,
         quoted=lambda text: shlex.quote(str(text)),
     )
-    environment.globals |= {"url": url, "mask": MASK, "asset": asset_url}
+    environment.globals |= {"url": url, "id_path": id_path, "mask": MASK, "asset": asset_url, "view_value": view_value}
     return environment
 
 
@@ -67,6 +68,13 @@ def url(path: str, **query: Any) -> str:
     """Return ``path`` with ``query`` appended, without values that are None or empty."""
     params = {name: value for name, value in query.items() if value not in (None, "")}
     return f"{path}?{urlencode(params)}" if params else path
+
+
+def id_path(folder: str, identifier: str, **query: Any) -> str:
+    """Return the address of the page of ``identifier`` in ``folder``, such as a trace or a conversation."""
+    if identifier in (".", ".."):  # browsers resolve these segments, even escaped
+        return url(f"/{folder}", id=identifier, **query)
+    return url(f"/{folder}/{quote(identifier, safe='')}", **query)
 
 
 @cache

@@ -1,0 +1,193 @@
+"""The pages of traces and calls in a browser: the keys of the tree and of the label bar, and a trace of 1,000 steps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SCREEN
+from tests.stores import create_empty_store
+from tooltrace.core.records import Json, Record, Span
+from tooltrace.server.site import Site
+
+from .conftest import call, running, write
+from .test_browser import AXE, SERIOUS, until
+
+pytestmark = pytest.mark.long
+
+TRACE = "a" * 32
+STEPS = 1_000
+FOCUS = "document.activeElement.dataset.span"
+
+
+def agents() -> Iterator[Record]:
+    """A trace of 1,000 steps: agents with model calls and tools, some of which are retried."""
+    start = datetime.now(UTC) - timedelta(minutes=5)
+    yield Span(
+        name="workflow", span_id="f" * 16, trace_id=TRACE, started_at=start, duration_ms=300_000.0, scope="agents"
+    )
+    for number in range((STEPS - 1) // 9):
+        at = start + timedelta(seconds=2.5 * number)
+        agent = f"{number:016x}".replace("0", "e", 1)
+        given = {"trace_id": TRACE, "started_at": at}
+        yield Span(
+            name="invoke_agent clerk", span_id=agent, parent_span_id="f" * 16, duration_ms=2000.0,
+            attributes=Json('{"gen_ai.operation.name": "invoke_agent"}'), **given,
+        )  # fmt: skip
+        for inner in range(8):
+            given["started_at"] = at + timedelta(milliseconds=200 * inner + 1)
+            if inner % 2:
+                retried = inner > 4
+                yield call(
+                    tool="lookup", parent_span_id=agent, attempt=1 + (inner - 5) // 2 if retried else 1, duration_ms=90.0,
+                    **given, **({"call_id": f"again_{number}"} if retried else {}), status="error" if inner == 5 else "success",
+                    conversation_id="long", text=f"shelf {number}",
+                )  # fmt: skip
+            else:
+                yield Span(
+                    name="chat m", span_id=f"{number * 10 + inner:016x}".replace("0", "d", 1), parent_span_id=agent,
+                    duration_ms=150.0, attributes=Json('{"gen_ai.operation.name": "chat"}'), **given,
+                )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def long_trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a server over a store with a trace of 1,000 steps."""
+    store = create_empty_store(Path(tmp_path_factory.mktemp("long")) / "long.duckdb")
+    write(store, *agents())
+    with running(Site.of(store, host="127.0.0.1")) as address:
+        yield address
+
+
+def test_a_trace_of_1000_steps_is_one_tree_and_the_browser_lays_out_what_is_in_view(page, long_trace):
+    page.goto(f"{long_trace}/trace/{TRACE}")
+    page.wait_for_selector("[role=treeitem][tabindex='0']")
+    assert page.locator("[role=treeitem]").count() > STEPS - 10
+    laid_out = page.evaluate(
+        "[...document.querySelectorAll('.lines')].filter(one => one.checkVisibility({contentVisibilityAuto: true}) && "
+        "one.querySelector('svg')?.checkVisibility({contentVisibilityAuto: true})).length"
+    )
+    assert laid_out < page.locator(".lines").count() / 2, "lines out of view are not laid out"
+
+
+def test_the_keys_move_fold_and_open(page, long_trace):
+    page.goto(f"{long_trace}/trace/{TRACE}?span={'f' * 16}")
+    page.wait_for_selector("[role=treeitem].chosen[tabindex='0']")
+    page.keyboard.press("j")
+    agent = page.evaluate(FOCUS)
+    until(page, f"document.querySelector('#detail [data-detail]')?.dataset.detail === '{agent}'")
+    assert agent in page.url
+    page.keyboard.press("ArrowLeft")
+    assert page.get_attribute(f"[data-span='{agent}']", "aria-expanded") == "false"
+    page.keyboard.press("ArrowDown")
+    second = page.evaluate(FOCUS)
+    assert page.get_attribute(f"[data-span='{second}']", "aria-level") == "2", "the folded lines are skipped"
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowRight")
+    assert page.get_attribute(f"[data-span='{agent}']", "aria-expanded") == "true"
+    for _ in range(6):
+        page.keyboard.press("ArrowDown")
+    group = page.locator(":focus")
+    assert "group" in group.get_attribute("class")
+    assert group.get_attribute("aria-expanded") == "false"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("k")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    attempt = page.evaluate(FOCUS)
+    assert page.locator(":focus .status.error").count() == 1
+    until(page, f"document.querySelector('#detail [data-detail]')?.dataset.detail === '{attempt}'")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/call?id=**")
+    assert page.inner_text("h1").startswith("Call lookup")
+
+
+def test_a_click_shows_a_step_and_the_address_keeps_it(page, long_trace):
+    page.goto(f"{long_trace}/trace/{TRACE}")
+    page.wait_for_selector("[role=treeitem][tabindex='0']")
+    model = page.locator(".step.k-model").first
+    model.click()
+    span = model.get_attribute("data-span")
+    until(page, f"document.querySelector('#detail [data-detail]')?.dataset.detail === '{span}'")
+    page.reload()
+    page.wait_for_selector(f".step.chosen[data-span='{span}']")
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1440)])
+@pytest.mark.parametrize("path", [f"/trace/{TRACE}", "/conversation/long", "/label", "/call?id=again_3"])
+def test_the_pages_fit_the_screen_and_nothing_is_serious_for_axe(page, long_trace, path, theme, width):
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(long_trace + path)
+    until(page, "!document.querySelector('.wait:not(.folding)')")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.set_viewport_size(SCREEN)
+    page.evaluate(AXE)
+    assert page.evaluate(SERIOUS) == []
+
+
+def test_a_whole_value_is_copied_and_viewed_as_json(browser, shown):
+    one = call(arguments=Json('{"shelf": 12}'))
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(f"{shown(one).base_url}/call?id={one.span_id}")
+    page.click(".values [data-copy-from]")
+    until(page, "document.querySelector('.values [data-copy-from]').textContent === 'Copied'")
+    assert json.loads(page.evaluate("navigator.clipboard.readText()")) == {"shelf": 12}
+    page.locator(".values .views a", has_text="JSON").first.click()
+    page.wait_for_selector(".values pre.text")
+    assert '"shelf": 12' in page.inner_text(".values pre.text")
+    context.close()
+
+
+def test_the_keys_of_the_label_bar_label_and_take_back(shown, page):
+    one = call(confidence=0.9)
+    page.goto(f"{shown(one, call(confidence=0.8)).base_url}/call?id={one.span_id}")
+    page.wait_for_selector(".calibration table, .calibration .empty")
+    page.keyboard.press("1")
+    page.wait_for_selector("#label-bar .mark.yes")
+    page.keyboard.press("2")
+    page.wait_for_selector("#label-bar .mark.no")
+    page.keyboard.press("u")
+    page.wait_for_selector("#label-bar .mark.yes")
+    page.focus("#label-bar [name=labeler]")
+    page.keyboard.press("2")
+    assert page.locator("#label-bar .mark.yes").count() == 1, "a key in a field is text"
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("n")
+    page.wait_for_url(lambda url: one.span_id not in url)
+
+
+def test_a_queue_is_labelled_with_the_keyboard(shown, page):
+    client = shown(*(call(confidence=0.2 * n) for n in range(1, 5)))
+    page.goto(f"{client.base_url}/label?n=3&seed=1")
+    page.wait_for_selector("table.queue")
+    page.keyboard.press("n")
+    for done, key in enumerate("12", 1):
+        page.wait_for_selector(f"#label-bar progress[value='{done - 1}']")
+        page.keyboard.press(key)
+    page.wait_for_selector("#label-bar progress[value='2']")
+    page.keyboard.press("u")
+    page.wait_for_selector("#label-bar progress[value='1']")
+    page.keyboard.press("1")
+    page.wait_for_selector("#label-bar progress[value='2']")
+    page.keyboard.press("1")
+    page.wait_for_selector("progress[value='3']")
+    assert "All calls of this queue are labelled." in page.inner_text("main")
+    assert page.locator("table.queue .mark.yes").count() == 3
+
+
+def test_the_name_of_the_labeler_is_kept_for_the_next_call(shown, page):
+    first, second = call(), call()
+    client = shown(first, second)
+    page.goto(f"{client.base_url}/call?id={first.span_id}")
+    page.fill("#label-bar [name=labeler]", "ann")
+    page.click("#label-bar [data-key='1']")
+    page.wait_for_selector("#label-bar .mark.yes")
+    assert page.input_value("#label-bar [name=labeler]") == "ann"
+    page.goto(f"{client.base_url}/call?id={second.span_id}")
+    until(page, "document.querySelector('#label-bar [name=labeler]').value === 'ann'")
