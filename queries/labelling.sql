@@ -15,7 +15,7 @@
 --   correct       flag   whether the result was right, by the majority of labelers; NULL without a label
 --   labelers      count  number of labelers
 -- important: place, tool, confidence, correct, labelers, call_id
--- next: label {call_id}
+-- next: show {call_id}
 WITH listed AS (
     SELECT span_id, row_number() OVER () AS place FROM (SELECT unnest(string_split($spans, ',')) AS span_id)
 )

@@ -27,7 +27,7 @@
 --   calls        count   calls of the stratum
 --   labelled     count   labelled calls of the stratum
 -- important: tool, band, confidence, call_id, labelled
--- next: label {call_id}
+-- next: show {call_id}
 -- source: optimal allocation: Neyman 1934; greedy, with the posterior mean of a uniform prior as accuracy
 WITH finished AS (
     SELECT
