@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import SCREEN
 from tests.stores import create_empty_store
-from tooltrace.core.records import Json, Record, Span
+from tooltrace.core.records import Json, Outcome, Record, Span
 from tooltrace.server.site import Site
 
 from .conftest import call, running, write
@@ -160,6 +160,16 @@ def test_the_keys_of_the_label_bar_label_and_take_back(shown, page):
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("n")
     page.wait_for_url(lambda url: one.span_id not in url)
+
+
+def test_an_undo_of_somebody_elses_label_says_why_not(shown, page, faults):
+    one = call()
+    other = Outcome(span_id=one.span_id, correct=True, labeler="bob", labeled_at=one.started_at)
+    page.goto(f"{shown(one, other).base_url}/call?id={one.span_id}")
+    page.keyboard.press("u")
+    page.wait_for_selector("#label-bar .form-error .error-box")
+    assert "no label by 'human' to take back" in page.inner_text("#label-bar .form-error")
+    assert "400" in faults.pop()
 
 
 def test_a_queue_is_labelled_with_the_keyboard(shown, page):

@@ -21,6 +21,10 @@ from tooltrace.server.security import HEADERS
 from tooltrace.server.templates import render
 
 
+_FORMS = {"/label": "#labels .form-error", "/label/undo": "#label-bar .form-error"}
+"""Place for the error of each form."""
+
+
 async def handle_known_error(request: Request, error: Exception) -> Response:
     """Return one of our errors as a response: a page, a part of a page, or JSON, as requested.
 
@@ -35,8 +39,8 @@ async def handle_known_error(request: Request, error: Exception) -> Response:
     at = app_state(request).site.store
     response = render(request, template, status, text=text, missing=missing, at=at, kind=_kind(error, status))
     response.headers.update(getattr(error, "headers", None) or {})
-    if request.url.path.startswith("/label"):  # the form stays with its input, and shows the error
-        response.headers.update({"HX-Retarget": "#labels .form-error", "HX-Reswap": "innerHTML"})
+    if request.url.path in _FORMS:  # the form stays with its input, and shows the error
+        response.headers.update({"HX-Retarget": _FORMS[request.url.path], "HX-Reswap": "innerHTML"})
     return response
 
 
