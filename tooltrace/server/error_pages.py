@@ -20,7 +20,6 @@ from tooltrace.server.request import app_state
 from tooltrace.server.security import HEADERS
 from tooltrace.server.templates import render
 
-
 _FORMS = {"/label": "#labels .form-error", "/label/undo": "#label-bar .form-error"}
 """Place for the error of each form."""
 
