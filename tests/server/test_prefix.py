@@ -129,7 +129,7 @@ def test_a_valid_prefix(given, prefix):
     assert checked_prefix(given) == prefix
 
 
-@pytest.mark.parametrize("given", ["tooltrace", "/a b", "/a?b", "//a", "/a\"b", "https://a/b"])
+@pytest.mark.parametrize("given", ["tooltrace", "/a b", "/a?b", "//a", '/a"b', "https://a/b"])
 def test_an_invalid_prefix_is_refused(given):
     with pytest.raises(ConfigError, match="begin it with /"):
         checked_prefix(given)

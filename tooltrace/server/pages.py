@@ -102,8 +102,14 @@ def _place(request: Request, found: list[dict[str, Any]]) -> int:
     return int(chosen) if chosen.isdecimal() and int(chosen) in places else min(places)
 
 
+async def glossary(request: Request) -> Response:
+    """Render the meanings of the terms."""
+    return render(request, "pages/glossary.html")
+
+
 ROUTES = [
     Route("/", overview),
+    Route("/glossary", glossary),
     Route("/tiles", tiles),
     Route("/tiles/gap", gap),
     Route("/tools", tools),

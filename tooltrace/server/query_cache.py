@@ -151,5 +151,5 @@ class QueryCache:
 
         Raises StoreError, and QueryCancelled on cancellation.
         """
-        with self._lease.session(self.version()) as (session, state):
+        with self._lease.session(self.version(), FRESH_SECONDS) as (session, state):
             return session.query(statement, cancellation=cancellation).limited(MAX_ROWS), state

@@ -22,6 +22,19 @@ from tooltrace.server.prefix import with_prefix
 from tooltrace.server.request import LANGUAGE_COOKIE, RANGES, app_state, language_of, time_range
 from tooltrace.version import __version__
 
+GLOSSARY = {
+    "incidents": "incident",
+    "hurt": "baseline",
+    "retry_survival": "attempt",
+    "reliability": "calibration",
+    "confidence_bands": "confidence",
+    "thresholds": "threshold",
+    "next_action": "next-action",
+    "sources": "source",
+    "gates": "approval",
+    "audit": "rule",
+}
+"""The term that explains a query's panel best: its anchor on the page of the glossary."""
 _YEAR = 365 * 24 * 3600
 
 
@@ -46,7 +59,9 @@ def render(request: Request, template: str, status: int = 200, **context: Any) -
         version=__version__,
         **context,
     )  # fmt: skip
-    response = HTMLResponse(with_prefix(text, state.site.prefix), status, {"Cache-Control": "no-store", "Vary": "Accept-Language, Cookie"})
+    response = HTMLResponse(
+        with_prefix(text, state.site.prefix), status, {"Cache-Control": "no-store", "Vary": "Accept-Language, Cookie"}
+    )
     if request.query_params.get("lang") in LANGUAGES:
         response.set_cookie(LANGUAGE_COOKIE, words.language, max_age=_YEAR, samesite="strict", path="/")
     return response
@@ -61,7 +76,7 @@ def _environment() -> Environment:
         raw=json_text,
         quoted=lambda text: shlex.quote(str(text)),
     )
-    environment.globals |= {"url": url, "mask": MASK, "asset": asset_url}
+    environment.globals |= {"glossary": GLOSSARY, "url": url, "mask": MASK, "asset": asset_url}
     return environment
 
 

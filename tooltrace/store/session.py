@@ -32,9 +32,7 @@ class Session:
     writes to temporary files.
     """
 
-    def __init__(
-        self, con: DuckDBPyConnection, *, threads: int | None = None, memory_mib: int | None = None
-    ) -> None:
+    def __init__(self, con: DuckDBPyConnection, *, threads: int | None = None, memory_mib: int | None = None) -> None:
         self._con = con
         self._computed: set[str] = set()
         self._computing = threading.Lock()
