@@ -10,8 +10,10 @@ docstrings, the schema and the test vectors of journals from the record types, a
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -21,7 +23,7 @@ from docs.api_page import api_page
 from docs.journal_page import kinds_table, schema, vectors
 from docs.markdown import NOTICE, between, safe, table
 from docs.settings_page import options_table
-from tooltrace import errors
+from tooltrace import assets, errors
 from tooltrace.analysis import Query, catalogue
 from tooltrace.analysis.header import UNITS
 from tooltrace.cli import cli
@@ -327,6 +329,21 @@ def journal_page() -> str:
     return between((REFERENCE / "journal.md").read_text(), "kinds", kinds_table())
 
 
+# Terms
+
+
+def glossary_page(language: str) -> str:
+    """Return the page of the terms, from the table that the pages show."""
+    file = assets.path("dashboards") / "strings" / f"{language}.glossary.json"
+    terms: dict[str, tuple[str, str]] = json.loads(file.read_text(encoding="utf-8"))
+    title, lead = {
+        "en": ("Glossary", "The terms of the pages, the queries and the reports. `/glossary` of `tooltrace serve` shows them. In [Chinese](glossary.zh.md)."),
+        "zh": ("术语表", "页面、查询和报告所用的术语；`tooltrace serve` 的 `/glossary` 显示同样的内容。[英文](glossary.md)。"),
+    }[language]  # fmt: skip
+    lines = [f"**{term}**: {meaning}" for term, meaning in terms.values()]
+    return "\n\n".join((NOTICE, f"# {title}", lead, *map(safe, lines))) + "\n"
+
+
 PAGES: dict[Path, Callable[[], str]] = {
     REFERENCE / "api.md": api_page,
     REFERENCE / "cli.md": cli_page,
@@ -338,6 +355,8 @@ PAGES: dict[Path, Callable[[], str]] = {
     REFERENCE / "columns.md": columns_page,
     REFERENCE / "telemetry.md": telemetry_page,
     REFERENCE / "errors.md": errors_page,
+    REFERENCE / "glossary.md": partial(glossary_page, "en"),
+    REFERENCE / "glossary.zh.md": partial(glossary_page, "zh"),
 }
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ from tooltrace.cli.sanitize import clean
         ("\x1b]52;c;cm0gLXJm\x07copied", "copied"),
         ("\x1bPq#0\x1b\\dcs", "dcs"),
         ("\x1bcreset", "reset"),
-        ("cut \x1b[", r"cut \x1b["),
-        ("cut \x1b]0;title", r"cut \x1b]0;title"),
+        ("cut \x1b[", "cut "),
+        ("cut \x1b]0;title", "cut 0;title"),
         ("a\r\nb\tc\rd", r"a b c\x0dd"),
         ("\u202eback\u2066", r"\u202eback\u2066"),
     ],
@@ -32,7 +32,7 @@ def test_known_tricks(text, shown):
 
 
 @given(st.text(st.characters() | st.sampled_from("\x1b\x9b\x9d\x90[]Pm;\x07\\")))
-def test_control_characters_are_removed(text):
+def test_no_control_character_is_left(text):
     for lines in (False, True):
         left = clean(text, lines=lines)
         assert not {c for c in left if unicodedata.category(c) in ("Cc", "Cs")} - ({"\n", "\t"} if lines else set())

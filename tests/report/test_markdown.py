@@ -9,9 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from tooltrace.core.visible import visible_name
 from tooltrace.report import build_report, compare, fixed_range
 from tooltrace.report.i18n import Translations
-from tooltrace.report.markdown import _INVISIBLE, as_markdown, code, table
+from tooltrace.report.markdown import as_markdown, code, table
 
 from .conftest import HOSTILE, NOW, call, write
 
@@ -33,7 +34,7 @@ def cells(text: str) -> list[list]:
 @example("@octocat #1 https://example.org <b>")
 @example(" `x` ")
 def test_a_text_is_one_code_span_of_one_cell(text):
-    shown = " ".join(_INVISIBLE.sub(" ", text).split())
+    shown = visible_name(" ".join(text.split())) if text else ""
     lines = "\n".join(table(["a", "b"], [False, True], [["x", code(text)], ["y", "1"]]))
     body = PARSER.parse(lines)
     inline = [token.children or [] for token in body if token.type == "inline"]

@@ -21,6 +21,8 @@ class Translations:
     def __init__(self, language: str) -> None:
         self.language = language
         self._exact = {**_table(language), **_table(f"{language}.queries")}
+        self.glossary = _table(f"{language}.glossary") or _table(f"{DEFAULT}.glossary")
+        """Terms and their meanings, by the anchor on the page of the glossary."""
         self._table = {**_table(DEFAULT), **self._exact}
 
     def __call__(self, key: str, **values: Any) -> str:
@@ -63,9 +65,9 @@ class Translations:
 
 
 @cache
-def _table(language: str) -> dict[str, str]:
+def _table(language: str) -> dict[str, Any]:
     file = assets.path("dashboards") / "strings" / f"{language}.json"
-    table: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    table: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return table
 
 

@@ -25,18 +25,19 @@ class BoundedProtocol(H11Protocol):
     also while others hold connections open.
     """
 
+    waiting_since = 0.0
+    """Time of the event loop at which the connection began to wait for a request."""
     _deadline: asyncio.TimerHandle | None = None
-    _waiting_since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's signature
         """Accept the connection, and close another where there are too many."""
         super().connection_made(transport)
-        self._waiting_since = self.loop.time()
+        self.waiting_since = self.loop.time()
         self._wait()
         others = [one for one in self.connections if isinstance(one, BoundedProtocol) and one is not self]
-        of_peer = [one for one in others if one._peer == self._peer]
+        of_peer = [one for one in others if one.peer == self.peer]
         if len(of_peer) >= MAX_PER_PEER:
-            self._make_room(of_peer, f"{MAX_PER_PEER} connections of {self._peer}")
+            self._make_room(of_peer, f"{MAX_PER_PEER} connections of {self.peer}")
         elif len(others) >= MAX_CONNECTIONS - 1:
             self._make_room(others, f"{MAX_CONNECTIONS} connections")
 
@@ -56,22 +57,23 @@ class BoundedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     @property
-    def _peer(self) -> str:
+    def peer(self) -> str:
+        """The IP address of the other side."""
         return self.client[0] if self.client else ""
 
     @property
-    def _awaits_request(self) -> bool:
+    def awaits_request(self) -> bool:
         """Whether no request is being answered, and the head of the next one is not complete."""
         return self.conn.their_state is h11.IDLE and (self.cycle is None or self.cycle.response_complete)
 
     def _wait(self, *, received: bool = False) -> None:
         """Start, continue or end the time that the peer has; a part of a body starts it anew."""
         sends_body = self.conn.their_state is h11.SEND_BODY
-        if not self._awaits_request and not sends_body:
+        if not self.awaits_request and not sends_body:
             self._stop_waiting()
         elif self._deadline is None or (received and sends_body):
             self._stop_waiting()
-            self._waiting_since = self.loop.time()
+            self.waiting_since = self.loop.time()
             self._deadline = self.loop.call_later(REQUEST_SECONDS, self._time_out)
 
     def _stop_waiting(self) -> None:
@@ -81,13 +83,13 @@ class BoundedProtocol(H11Protocol):
 
     def _time_out(self) -> None:
         self._deadline = None
-        log_refusal("slow", f"closed a connection of {self._peer}: no complete request in {REQUEST_SECONDS:g} s")
+        log_refusal("slow", f"closed a connection of {self.peer}: no complete request in {REQUEST_SECONDS:g} s")
         self.transport.abort()
 
     def _make_room(self, others: list[BoundedProtocol], limit: str) -> None:
         """Close the connection that has waited longest for a request; this one if none waits."""
-        waiting: list[Any] = [one for one in others if one._awaits_request]
-        closed = min(waiting, key=lambda one: one._waiting_since, default=self)
+        waiting: list[Any] = [one for one in others if one.awaits_request]
+        closed = min(waiting, key=lambda one: one.waiting_since, default=self)
         which = "this one" if closed is self else "the one that waited longest for a request"
-        log_refusal("connections", f"closed a connection of {closed._peer}: there are {limit}, and {which} was closed")
+        log_refusal("connections", f"closed a connection of {closed.peer}: there are {limit}, and {which} was closed")
         closed.transport.abort()

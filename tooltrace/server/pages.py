@@ -68,8 +68,14 @@ async def tools(request: Request) -> Response:
     return render(request, "parts/ranking.html", tools=result.dicts(), limit=limit)
 
 
+async def glossary(request: Request) -> Response:
+    """Render the meanings of the terms."""
+    return render(request, "pages/glossary.html")
+
+
 ROUTES = [
     Route("/", overview),
+    Route("/glossary", glossary),
     Route("/tiles", tiles),
     Route("/tiles/gap", gap),
     Route("/verdict", verdict),

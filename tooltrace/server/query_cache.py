@@ -83,6 +83,10 @@ class QueryCache:
         # _execute compares this counter: a query that started earlier must not fill the cache with old rows
         self._invalidations += 1
 
+    def close(self) -> None:
+        """End the lease on the store, as soon as no query uses it."""
+        self._lease.retire()
+
     async def query(self, name: str, by: tuple[str, ...] | None = None, **params: Any) -> QueryResult:
         """Return the result of the query ``name``; parameters that are None use the default.
 
@@ -166,5 +170,5 @@ class QueryCache:
 
         Raises StoreError, and QueryCancelled on cancellation.
         """
-        with self._lease.session(self.version()) as (session, state):
+        with self._lease.session(self.version(), FRESH_SECONDS) as (session, state):
             return session.query(statement, cancellation=cancellation).limited(MAX_ROWS), state

@@ -43,7 +43,8 @@ class AppState:
         return self._sandbox
 
     async def close(self) -> None:
-        """Release the resources of the sandbox."""
+        """Release the lease on the store and the resources of the sandbox."""
+        self.cache.close()
         if self._sandbox is not None:
             await self._sandbox.close()
 

@@ -13,8 +13,6 @@ LINGER_SECONDS = 0.1
 """Seconds that a lease without queries stays open: a browser requests the panels of a page one after the other."""
 LONGEST_SECONDS = 2.0
 """Seconds after which a lease accepts no further query, so that folds get their turn."""
-FRESH_SECONDS = 1.0
-"""Seconds for which a lease accepts queries even if the store has changed."""
 
 
 class _Lease:
@@ -36,10 +34,10 @@ class _Lease:
                 self._session = self._manager.__enter__()
             return self._session
 
-    def accepts(self, state: str) -> bool:
+    def accepts(self, state: str, fresh_seconds: float) -> bool:
         """Whether a query on the store in this state may use the lease."""
         age = time.monotonic() - self._since
-        return not self.retired and age < (LONGEST_SECONDS if state == self.state else FRESH_SECONDS)
+        return not self.retired and age < (LONGEST_SECONDS if state == self.state else fresh_seconds)
 
     def close(self) -> None:
         with self._opening:
@@ -59,11 +57,14 @@ class SharedLease:
         self._current: _Lease | None = None
 
     @contextmanager
-    def session(self, state: str) -> Iterator[tuple[QuerySession, str]]:
-        """Yield a session, and the version of the store that it reads. ``state``: the present version."""
+    def session(self, state: str, fresh_seconds: float) -> Iterator[tuple[QuerySession, str]]:
+        """Yield a session, and the version of the store that it reads.
+
+        ``state``: the present version. ``fresh_seconds``: how long a lease on another version is good enough.
+        """
         with self._lock:
             lease = self._current
-            if lease is None or not lease.accepts(state):
+            if lease is None or not lease.accepts(state, fresh_seconds):
                 lease = self._replace(_Lease(self._store, state, self._threads, self._memory_mib))
             lease.users += 1
         try:

@@ -31,6 +31,19 @@ from tooltrace.server.time_navigation import navigate
 from tooltrace.server.value_view import view_value
 from tooltrace.version import __version__
 
+GLOSSARY = {
+    "incidents": "incident",
+    "ranking": "baseline",
+    "retry_survival": "attempt",
+    "reliability": "calibration",
+    "confidence_bands": "confidence",
+    "thresholds": "threshold",
+    "next_action": "next-action",
+    "sources": "source",
+    "gates": "approval",
+    "audit": "rule",
+}
+"""The term that explains a query's panel best: its anchor on the page of the glossary."""
 _YEAR = 365 * 24 * 3600
 PAGES = frozenset({"/", "/tool", "/calls", "/call", "/sql"})
 CARRIED = frozenset({"since", "until"})
@@ -82,6 +95,7 @@ def _environment() -> Environment:
         zip=zip,
     )
     environment.globals |= {
+        "glossary": GLOSSARY,
         "url": page_url,
         "list_address": list_address,
         "id_path": id_path,
