@@ -45,7 +45,13 @@ async def page(request: Request) -> Response:
         sql = query_text(request, name) if name else request.query_params.get("q", "")[:MAX_STATEMENT_LENGTH]
     state.sandbox.warm()
     nonce = secrets.token_urlsafe(16)
-    shown: dict[str, Any] = {"catalogue": catalogue(), "sql": sql, "limits": state.site.limits, "nonce": nonce, "saved": saved}
+    shown: dict[str, Any] = {
+        "catalogue": catalogue(),
+        "sql": sql,
+        "limits": state.site.limits,
+        "nonce": nonce,
+        "saved": saved,
+    }
     response = render(request, "pages/sql.html", **shown)
     response.headers[POLICY] = policy(nonce)  # the editor makes a style element
     return response
