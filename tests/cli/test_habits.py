@@ -52,7 +52,7 @@ def test_formats_have_the_same_names_on_every_command():
 
 @pytest.mark.parametrize(
     "arguments",
-    [["query", "recent"], ["sql", "FROM calls"], ["show", "call_1"], ["tail", "--no-follow"], ["doctor"], ["compare", "7d"]],
+    [["query", "recent"], ["sql", "FROM calls ORDER BY call_id"], ["show", "call_1"], ["tail", "--no-follow"], ["doctor"], ["compare", "7d"]],
     ids=lambda arguments: arguments[0],
 )  # fmt: skip
 def test_the_store_is_an_argument_or_an_option(run, history, monkeypatch, tmp_path, arguments):

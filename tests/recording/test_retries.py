@@ -254,7 +254,7 @@ def test_the_search_for_a_retry_keeps_no_object_of_other_functions_alive() -> No
 
 
 def unreliable(times: int) -> Callable[[], str]:
-    """A part of a tool that is no tool itself."""
+    """Return a function that fails so often; it is a part of a tool."""
     left = iter(range(times))
 
     def read() -> str:
@@ -327,7 +327,7 @@ def test_retries_of_a_traced_call_inside_a_tool_are_its_attempts_alone() -> None
     ]  # fmt: skip
 
 
-def test_a_retry_above_and_a_retry_inside_a_tool_are_told_apart() -> None:
+def test_a_retry_inside_a_tool_is_counted_beside_a_retry_of_the_tool() -> None:
     tt.install("stamina")
     outer = iter([True, False])
 

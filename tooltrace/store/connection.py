@@ -60,7 +60,7 @@ def connect() -> duckdb.DuckDBPyConnection:
 def limit_memory(con: duckdb.DuckDBPyConnection) -> None:
     """Limit the memory of a query to ``$TOOLTRACE_QUERY_MEMORY``, such as ``200MB``; beyond it DuckDB writes to files.
 
-    Raises ConfigError for a value that is no size.
+    Raises ConfigError for a value that is not a size.
     """
     text = os.environ.get(QUERY_MEMORY, "")
     if not text:
