@@ -5,8 +5,8 @@
 -- time in failed calls. A call failed if its last finished attempt failed. Attempts that did not finish are left out, with
 -- the time in them.
 --
--- A tool is failing now if its last calls all failed and chance does not explain that many at the baseline: fewer than 0.05
--- such runs are expected. See incidents for those that ended.
+-- A tool is failing now if its last calls all failed and chance does not explain that many, neither at the baseline nor at
+-- the rate of its other calls: fewer than 0.05 such runs are expected. See incidents for those that ended.
 --
 -- changed_at is the time since which more calls fail than before, if one change at that time is more than 20 times as
 -- likely as a constant rate. The window is divided into 4,000 parts; the change is between two of them. Calls of one
@@ -403,15 +403,22 @@ with_causes AS (
     JOIN causes AS c ON c.grp = b.grp
     LEFT JOIN releases AS r ON r.grp = b.grp
 ),
+-- usual_high: upper limit of the share of calls that usually fail, by the baseline and by the calls before the last ones
+with_usual AS (
+    SELECT *, greatest(top_high, coalesce(CASE WHEN changed_us IS NOT NULL THEN before_rate ELSE cluster_high(
+        1.0 * failed_calls - last_failures, 1.0 * calls - last_failures, (calls - last_failures) / own_effect) END, 0.0)) AS usual_high
+    FROM (SELECT *, greatest(1.0, least(calls / nullif(effective, 0), 1.0 * calls / nullif(clusters, 0))) AS own_effect FROM with_causes) AS c
+),
 with_excess AS (
     SELECT *,
-        -- (1 + (n - r) (1 - p)) p^r runs of r failures are expected in n calls
-        CASE WHEN last_failures >= 3 AND (1 + (calls - last_failures) * (1 - top_high)) * power(top_high, last_failures) < 0.05
+        -- (1 + (n - r) (1 - p)) p^r runs of r failures are expected in n calls, r counted in independent ones
+        CASE WHEN last_failures >= 3
+                AND (1 + (calls - last_failures) * (1 - usual_high)) * power(usual_high, last_failures / own_effect) < 0.05
             THEN last_failures ELSE 0 END AS open_failures,
         calls * (rate - base_rate) AS excess_failures,
         calls * (rate - top_rate - sqrt(power(rate - low, 2) + power(top_high - top_rate, 2))) AS excess_low,
         calls * (rate - base_rate + sqrt(power(high - rate, 2) + power(base_rate - base_low, 2))) AS excess_high
-    FROM with_causes
+    FROM with_usual
 )
 SELECT
     /* by names */ tool, /* end by */

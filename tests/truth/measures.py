@@ -165,6 +165,8 @@ MEASURES: tuple[Interval | Alarm, ...] = (
     Interval("latency", "p95", low="p95_low", high="p95_high", truth=lambda cell, rows: slowest(0.95), applies=_without_retries),
     Interval("ranking", "rate", truth=_call_rate),
     Alarm("ranking", "excess_low > 0", {"since": "2026-03-06 00:00:00"}, where="baseline_calls >= 20", alarm="excess_low > 0"),
+    Alarm("ranking", "a rise of the rate", alarm="changed_at IS NOT NULL"),
+    Alarm("ranking", "failing now", alarm="open_failures > 0"),
     Interval("errors", "share", where="code = 'TIMEOUT'", alone=True, low="share_low", high="share_high",
              truth=_fixed(1 - OTHER_CODE), applies=_without_retries),
     Interval("errors", "retryable_share", low="retryable_low", high="retryable_high", truth=_fixed(FLAGGED),
