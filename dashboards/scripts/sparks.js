@@ -21,7 +21,7 @@ export async function sparks(part) {
     const seconds = result.rows[0][column.seconds];
     // the whole window, in whole intervals
     const first = result.since ? Math.floor(Date.parse(result.since) / 1000 / seconds) * seconds : Math.min(...result.rows.map(at));
-    const end = result.until ? Date.parse(result.until) / 1000 : Math.max(...result.rows.map(at)) + seconds;
+    const end = result.until ? Math.ceil(Date.parse(result.until) / 1000 / seconds) * seconds : Math.max(...result.rows.map(at)) + seconds;
     const step = WIDTH / Math.max((end - first) / seconds, 12);
     for (const cell of table.querySelectorAll("td.spark")) {
       const rows = result.rows.filter((row) => row[column.tool] === cell.dataset.tool);

@@ -95,6 +95,19 @@ def test_both_panels_show_the_complete_window_with_silence_hatched(chart):
         assert all(not start <= burst < end for start, end in moments for burst in (FIRST, SECOND))
 
 
+def test_the_bars_of_a_tool_lie_in_the_complete_window(chart):
+    page = chart()
+    page.wait_for_selector("td.spark svg")
+    places = page.eval_on_selector_all(
+        "tr:first-child td.spark rect.all",
+        "bars => bars.map(bar => [+bar.getAttribute('x'), +bar.getAttribute('width')])",
+    )
+    shares = [(start - DAY) / timedelta(days=7) for start in (FIRST, SECOND)]
+    assert len(places) == 2
+    for (x, width), share in zip(places, shares, strict=True):
+        assert x / 160 <= share <= (x + width + 1) / 160
+
+
 def test_now_is_marked_if_it_is_in_the_window(chart):
     marks = f"{CHART}.getOption().series.find((one) => one.name === 'marks 1 ').markLine.data"
     assert chart().evaluate(f"{marks}.length") == 0
