@@ -7,7 +7,7 @@ import contextlib
 import secrets
 from collections.abc import Awaitable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import orjson
 from anyio import to_thread
@@ -45,7 +45,13 @@ async def page(request: Request) -> Response:
         sql = query_text(request, name) if name else request.query_params.get("q", "")[:MAX_STATEMENT_LENGTH]
     state.sandbox.warm()
     nonce = secrets.token_urlsafe(16)
-    shown = {"catalogue": catalogue(), "sql": sql, "limits": state.site.limits, "nonce": nonce, "saved": saved}
+    shown: dict[str, Any] = {
+        "catalogue": catalogue(),
+        "sql": sql,
+        "limits": state.site.limits,
+        "nonce": nonce,
+        "saved": saved,
+    }
     response = render(request, "pages/sql.html", **shown)
     response.headers[POLICY] = policy(nonce)  # the editor makes a style element
     return response
