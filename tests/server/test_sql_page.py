@@ -90,9 +90,9 @@ def test_it_is_used_with_the_keyboard_alone(opened, page):
     assert page.evaluate("document.activeElement.id") == "run"
     page.keyboard.press("Enter")
     until(page, SHOWN)
-    page.focus(".catalogue button")
+    page.focus(".catalogue button[data-text]")
     page.keyboard.press("Enter")
-    until(page, "document.activeElement.id === 'q'")
+    until(page, "document.activeElement.matches('#q, #editor .cm-content')")
     assert page.input_value("#q").startswith("-- ")
 
 

@@ -168,6 +168,7 @@ def test_the_editor_completes_columns_and_highlights(shown, page):
     page.wait_for_selector("#editor .cm-content")
     with page.expect_response("**/sql/schema"):
         page.reload()
+    page.wait_for_selector("#result tbody td")  # a statement that runs is not replaced by the next one
     page.click("#editor .cm-content")
     page.keyboard.press("Control+a")
     page.keyboard.type("SELECT call_id FROM tool_calls WHERE conv")
