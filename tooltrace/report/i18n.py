@@ -21,7 +21,7 @@ class Translations:
     def __init__(self, language: str) -> None:
         self.language = language
         self._exact = {**_table(language), **_table(f"{language}.queries")}
-        self.glossary = _table(f"{language}.glossary") or _table(f"{DEFAULT}.glossary")
+        self.glossary = _glossary(language)
         """Terms and their meanings, by the anchor on the page of the glossary."""
         self._table = {**_table(DEFAULT), **self._exact}
 
@@ -65,10 +65,17 @@ class Translations:
 
 
 @cache
-def _table(language: str) -> dict[str, Any]:
+def _table(language: str) -> dict[str, str]:
     file = assets.path("dashboards") / "strings" / f"{language}.json"
-    table: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    table: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return table
+
+
+@cache
+def _glossary(language: str) -> dict[str, tuple[str, str]]:
+    file = assets.path("dashboards") / "strings" / f"{language}.glossary.json"
+    terms: dict[str, tuple[str, str]] = json.loads(file.read_text(encoding="utf-8"))
+    return terms
 
 
 def preferred_language(header: str) -> str:
