@@ -54,12 +54,15 @@ class QueryOptions(TypedDict, total=False):
     reference: int | str | None
     retry_share: float | str | None
     rules: Literal["certain", "all"] | None
+    seed: int | str | None
     since: Time | None
     span_id: str | None
+    spans: str | None
     status: str | None
     text: str | None
     threshold: int | str | None
     tool: str | None
+    trace_id: str | None
     until: Time | None
     until_span: str | None
     version: str | None
