@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrace.server.steps import MAX_DEPTH, PAUSE, Layout, Line, layout
+from tooltrace.server.steps import MAX_DEPTH, PAUSE, Layout, StepLine, layout
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -22,7 +22,7 @@ def step(name: str, parent: str | None = None, *, at: float = 0, ms: float | Non
     return {**known, **given}
 
 
-def lines(laid: Layout) -> list[Line]:
+def lines(laid: Layout) -> list[StepLine]:
     return [line for turn in laid.turns for line in laid.lines(turn)]
 
 

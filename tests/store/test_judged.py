@@ -90,7 +90,9 @@ def test_the_worst_of_labels_of_one_microsecond_counts_in_any_order(write: Any, 
     assert rows(JUDGED) == [(one.span_id, *expected) for one, expected in zip(calls, judged, strict=True)]
 
 
-def test_a_label_without_a_verdict_takes_back_what_its_labeler_said_before(write: Any, call: Any, rows: Rows) -> None:
+def test_a_label_without_a_verdict_takes_back_the_earlier_ones_of_its_labeler(
+    write: Any, call: Any, rows: Rows
+) -> None:
     one = call(1, call_id="a")
     at, second = one.started_at, timedelta(seconds=1)
     write(

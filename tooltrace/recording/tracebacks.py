@@ -12,7 +12,6 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any, Final, NamedTuple
 
-import tooltrace
 from tooltrace.normalize.exceptions.reader import class_name
 from tooltrace.redact.texts import fix_unicode
 
@@ -28,7 +27,7 @@ _cause_of: Any = BaseException.__dict__["__cause__"].__get__
 _context_of: Any = BaseException.__dict__["__context__"].__get__
 _suppresses_context: Any = BaseException.__dict__["__suppress_context__"].__get__
 
-_PACKAGE: Final = Path(tooltrace.__file__).parent
+_PACKAGE: Final = Path(__file__).parents[1]
 _OWN: Final = tuple(f"{_PACKAGE / name}{sep}" for name in ("recording", "tools", "integrations"))
 """Folders whose frames are those of the recorder, not of the tool."""
 _CAUSE: Final = "The above exception was the direct cause of the following exception:"

@@ -1,4 +1,4 @@
-"""What the labels of one attempt come to: who says what now, whether labelers disagree, and what undo restores."""
+"""The state of one attempt's labels: the label of each labeler, whether they disagree, and what undo restores."""
 
 from __future__ import annotations
 

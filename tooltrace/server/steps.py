@@ -26,20 +26,20 @@ Key = tuple[str, str]
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class StepNode:
     """A step, or a call with several attempts, which are its children."""
 
     row: Row
     """The step; of a group, its last attempt."""
     started: datetime
     ended: datetime
-    attempts: list[Node] = field(default_factory=list)
+    attempts: list[StepNode] = field(default_factory=list)
     """The attempts of a call that was retried; empty for a step."""
-    children: list[Node] = field(default_factory=list)
+    children: list[StepNode] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class StepBar:
     """One step or attempt on the axis, in percent."""
 
     left: float
@@ -48,7 +48,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StepLine:
     """One line of the tree as it is shown."""
 
     row: Row
@@ -67,7 +67,7 @@ class Line:
     """Milliseconds from the start of its turn."""
     lasted_ms: float | None
     """Milliseconds from its start to its end; None if the duration is unknown."""
-    bars: tuple[Bar, ...]
+    bars: tuple[StepBar, ...]
 
     @property
     def failed(self) -> bool:
@@ -76,7 +76,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ConversationTurn:
     """A part of a conversation: the steps of one trace, or successive calls without a surrounding span."""
 
     number: int
@@ -85,7 +85,7 @@ class Turn:
     lasted_ms: float
     pause_ms: float | None
     """Milliseconds since the end of the turn before; None for the first, 0 where they overlap."""
-    roots: tuple[Node, ...]
+    roots: tuple[StepNode, ...]
     calls: int
     failed: int
     """Number of calls whose last attempt failed."""
@@ -98,11 +98,11 @@ class Turn:
 class Layout:
     """The turns of a trace or a conversation on one axis, without the pauses between them."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[ConversationTurn, ...]
     total_ms: float
     """Length of the axis."""
 
-    def lines(self, turn: Turn) -> Iterator[Line]:
+    def lines(self, turn: ConversationTurn) -> Iterator[StepLine]:
         """Return the lines of ``turn``, each before those inside it."""
         yield from _lines(turn, self.total_ms or 1.0)
 
@@ -113,25 +113,27 @@ def layout(rows: list[Row], *, turns: bool) -> Layout:
     parts = _turns(roots) if turns else [roots] if roots else []
     lengths = [_ms(_end(part) - part[0].started) for part in parts]
     total, left, ended = sum(lengths), 0.0, None
-    placed: list[Turn] = []
+    placed: list[ConversationTurn] = []
     for part, length in zip(parts, lengths, strict=True):
         pause = None if ended is None else max(0.0, _ms(part[0].started - ended))
         calls = [node for node in _every(part) if node.row["kind"] == "tool"]
         failed = sum(node.row["status"] == "error" for node in calls)
         share = 100 * length / (total or 1.0)
         placed.append(
-            Turn(len(placed) + 1, part[0].started, length, pause, tuple(part), len(calls), failed, left, share)
+            ConversationTurn(
+                len(placed) + 1, part[0].started, length, pause, tuple(part), len(calls), failed, left, share
+            )
         )
         left, ended = left + share, _end(part)
     return Layout(tuple(placed), total)
 
 
-def _tree(rows: list[Row]) -> list[Node]:
+def _tree(rows: list[Row]) -> list[StepNode]:
     """Return the roots of ``rows``, with their children in order of time.
 
     A step is a root if it has no parent among the rows. Of a circle of parents, its first step is one.
     """
-    nodes: dict[Key, Node] = {}
+    nodes: dict[Key, StepNode] = {}
     for row in rows:
         nodes.setdefault((row["trace_id"], row["span_id"]), _node(row))
     below: dict[Key, list[Key]] = defaultdict(list)
@@ -140,7 +142,7 @@ def _tree(rows: list[Row]) -> list[Node]:
         if parent in nodes:
             below[parent].append(key)
     orphans = [key for key, node in nodes.items() if (key[0], node.row["parent_span_id"]) not in nodes]
-    roots: list[Node] = []
+    roots: list[StepNode] = []
     reached: set[Key] = set()
     for root in (*orphans, *nodes):
         if root in reached:
@@ -157,19 +159,21 @@ def _tree(rows: list[Row]) -> list[Node]:
     return _with_groups(roots)
 
 
-def _node(row: Row) -> Node:
+def _node(row: Row) -> StepNode:
     elapsed = (row["duration_ms"] or 0.0) + (row["consumer_ms"] or 0.0)
     started = row["started_at"]
     try:
-        return Node(row, started, started + timedelta(milliseconds=elapsed if 0 <= elapsed <= MAX_DURATION_MS else 0.0))
+        return StepNode(
+            row, started, started + timedelta(milliseconds=elapsed if 0 <= elapsed <= MAX_DURATION_MS else 0.0)
+        )
     except OverflowError:  # an imported time near the last one that a datetime can have
-        return Node(row, started, started)
+        return StepNode(row, started, started)
 
 
-def _with_groups(siblings: list[Node]) -> list[Node]:
+def _with_groups(siblings: list[StepNode]) -> list[StepNode]:
     """Return ``siblings`` in order of time, with the attempts of each retried call in a node of the call."""
     siblings = sorted(siblings, key=lambda node: (node.started, node.row["span_id"]))
-    calls: dict[tuple[Any, ...], list[Node]] = {}
+    calls: dict[tuple[Any, ...], list[StepNode]] = {}
     for node in siblings:
         row = node.row
         is_tool = row["kind"] == "tool"
@@ -179,14 +183,14 @@ def _with_groups(siblings: list[Node]) -> list[Node]:
     return [attempts[0] if len(attempts) == 1 else _group(attempts) for attempts in calls.values()]
 
 
-def _group(attempts: list[Node]) -> Node:
+def _group(attempts: list[StepNode]) -> StepNode:
     last = max(attempts, key=lambda node: (node.row["attempt"] or 0, node.started))
-    return Node(last.row, attempts[0].started, max(node.ended for node in attempts), attempts=attempts)
+    return StepNode(last.row, attempts[0].started, max(node.ended for node in attempts), attempts=attempts)
 
 
-def _turns(roots: list[Node]) -> list[list[Node]]:
+def _turns(roots: list[StepNode]) -> list[list[StepNode]]:
     """Divide ``roots`` into turns: those of one trace with a surrounding span, or successive calls without one."""
-    parts: list[list[Node]] = []
+    parts: list[list[StepNode]] = []
     loose_until: datetime | None = None  # end of the last part, if its steps are calls without a surrounding span
     for node in roots:
         alone = node.row["kind"] == "tool" and not node.children
@@ -201,7 +205,7 @@ def _turns(roots: list[Node]) -> list[list[Node]]:
     return parts
 
 
-def _every(roots: list[Node]) -> Iterator[Node]:
+def _every(roots: list[StepNode]) -> Iterator[StepNode]:
     """Return all nodes of ``roots``; the attempts of a retried call are not returned, but the steps inside them are."""
     waiting = list(roots)
     while waiting:
@@ -212,12 +216,12 @@ def _every(roots: list[Node]) -> Iterator[Node]:
             waiting += attempt.children
 
 
-def _end(roots: list[Node]) -> datetime:
+def _end(roots: list[StepNode]) -> datetime:
     return max(node.ended for node in _every(roots))
 
 
-def _lines(turn: Turn, total: float) -> Iterator[Line]:
-    found: list[tuple[Node, int, int, int, bool]] = []
+def _lines(turn: ConversationTurn, total: float) -> Iterator[StepLine]:
+    found: list[tuple[StepNode, int, int, int, bool]] = []
     waiting = [(node, 0, place, len(turn.roots), False) for place, node in enumerate(turn.roots, 1)][::-1]
     while waiting:
         at = waiting.pop()
@@ -228,7 +232,7 @@ def _lines(turn: Turn, total: float) -> Iterator[Line]:
         waiting += [(child, depth + 1, place, len(inner), hidden) for place, child in enumerate(inner, 1)][::-1]
     for at, inside in zip(found, _inside([depth for _, depth, *_ in found]), strict=True):
         node, depth, place, siblings, hidden = at
-        yield Line(
+        yield StepLine(
             row=node.row,
             depth=min(depth, MAX_DEPTH),
             place=place,
@@ -256,10 +260,10 @@ def _inside(depths: list[int]) -> list[int]:
     return counts
 
 
-def _bar(node: Node, turn: Turn, total: float) -> Bar:
+def _bar(node: StepNode, turn: ConversationTurn, total: float) -> StepBar:
     left = turn.left + 100 * _ms(node.started - turn.started_at) / total
     width = 100 * _ms(node.ended - node.started) / total
-    return Bar(max(0.0, min(left, 100 - NARROWEST)), max(width, NARROWEST), node.row["status"])
+    return StepBar(max(0.0, min(left, 100 - NARROWEST)), max(width, NARROWEST), node.row["status"])
 
 
 def _ms(length: timedelta) -> float:

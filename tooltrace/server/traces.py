@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from tooltrace.server.calls import attempt_of, safe_place
 from tooltrace.server.request import app_state
-from tooltrace.server.steps import Layout, Line, layout
+from tooltrace.server.steps import Layout, StepLine, layout
 from tooltrace.server.templates import render
 
 PAGE = 2_000
@@ -129,9 +129,9 @@ def _chosen(rows: list[dict[str, Any]], address: Any) -> dict[str, Any]:
     return next((row for row in rows if row["span_id"] == named), None) or [*failed, *attempts, *rows][0]
 
 
-def _cut(laid: Layout, start: int, most: int) -> tuple[list[tuple[Any, list[Line]]], int, int]:
+def _cut(laid: Layout, start: int, most: int) -> tuple[list[tuple[Any, list[StepLine]]], int, int]:
     """Return the turns with their lines from line ``start`` on, at most ``most``; how many these are, and of how many."""
-    turns: list[tuple[Any, list[Line]]] = []
+    turns: list[tuple[Any, list[StepLine]]] = []
     before = shown = 0
     for turn in laid.turns:
         lines = list(laid.lines(turn))
