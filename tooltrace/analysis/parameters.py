@@ -60,19 +60,13 @@ class QueryOptions(TypedDict, total=False):
     retry_share: float | str | None
     rule: str | None
     rules: Literal["certain", "all"] | None
-<<<<<<< HEAD
     seconds: int | str | None
-=======
     seed: int | str | None
->>>>>>> pages3
     since: Time | None
     sort: str | None
     span_id: str | None
-<<<<<<< HEAD
     span_s: int | str | None
-=======
     spans: str | None
->>>>>>> pages3
     status: str | None
     text: str | None
     threshold: int | str | None
