@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 BLANK: Final = "␠"
-"""What is shown for a name without any visible character."""
+"""Character shown for a name without any visible character."""
 MOST_NAME_CHARACTERS: Final = 120
 """Characters of a name that are shown."""
 

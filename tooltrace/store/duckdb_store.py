@@ -103,10 +103,10 @@ class DuckDBStore(StoreBackend):
     @contextmanager
     def session(self, *, threads: int | None = None, memory_mib: int | None = None) -> Iterator[QuerySession]:
         """Yield a session on one lease; see ``tooltrace.store.session``. See StoreBackend."""
-        from tooltrace.store.session import Session
+        from tooltrace.store.session import LeasedSession
 
         with self.connect() as con:
-            yield Session(con, threads=threads, memory_mib=memory_mib)
+            yield LeasedSession(con, threads=threads, memory_mib=memory_mib)
 
     def sandbox(self, limits: SandboxLimits) -> SqlSandbox:
         """Return a sandbox that runs each query in a process of its own."""

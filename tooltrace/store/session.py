@@ -25,7 +25,7 @@ SHARED: Final = (JUDGED,)
 _NAMED: Final = {view.name: re.compile(rf"\b{view.name}\b") for view in SHARED}
 
 
-class Session:
+class LeasedSession:
     """Answers named queries on one lease, from any number of threads. All of them see the same records.
 
     ``threads``: threads that one query may use. ``memory_mib``: memory that all queries together may use before DuckDB
