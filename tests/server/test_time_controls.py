@@ -284,7 +284,7 @@ def test_an_empty_store_has_the_controls_and_no_chart(page, tmp_path):
         assert page.get_by_role("link", name="Earlier").count() == 1
 
 
-def test_a_range_that_is_no_time_is_reported_and_has_no_steps(bursts):
+def test_an_invalid_range_is_reported_and_has_no_steps(bursts):
     with httpx.Client(base_url=bursts, timeout=120) as client:
         page = client.get("/", params={"since": "soon"})
         assert page.status_code == 200

@@ -74,7 +74,7 @@ def test_a_wider_range_does_not_reach_beyond_now():
 @pytest.mark.parametrize(
     ("since", "until"), [("soon", None), ("2026-03-04", "2026-03-02"), ("2026-03-02", "2026-03-02"), ("7d", "later")]
 )
-def test_what_is_no_range_has_no_steps(since, until):
+def test_an_invalid_range_has_no_steps(since, until):
     assert navigate(TimeRange(since=since, until=until), NOW) is None
     assert length_seconds(TimeRange(since=since, until=until)) is None
 
