@@ -17,7 +17,7 @@ async function find() {
   request = new AbortController();
   const here = new URLSearchParams(location.search), address = new URL(dialog.dataset.from, location.href);
   address.searchParams.set("find", field.value);
-  address.searchParams.set("page", location.pathname);
+  address.searchParams.set("page", location.pathname.slice((document.documentElement.dataset.prefix ?? "").length));
   for (const name of ["since", "until"]) if (here.get(name)) address.searchParams.set(name, here.get(name));
   try {
     const response = await fetch(address, { headers: { "HX-Request": "true" }, signal: request.signal });

@@ -107,7 +107,7 @@ function show(body) {
 // Ids of calls and names of tools are links, by the names of their columns.
 function link(column, value) {
   if (typeof value !== "string" || !value || !Object.hasOwn(LINKS, column)) return null;
-  const [page, name] = LINKS[column], address = new URL(box.dataset[page], location.href);
+  const [page, name] = LINKS[column], address = new URL(box.dataset[`${page}Page`], location.href);
   address.searchParams.set(name, value);
   return address.pathname + address.search;
 }

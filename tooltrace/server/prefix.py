@@ -16,7 +16,7 @@ from tooltrace.errors import ConfigError
 
 _VALID: Final = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 _ADDRESSES: Final = re.compile(
-    r'(\s(?:href|src|action|formaction|hx-(?:get|post|put|delete)|data-(?:run|marks|sparks|address))=")/(?!/)'
+    r'(\s(?:href|src|action|formaction|hx-(?:get|post|put|delete)|data-(?:run|marks|sparks|schema|to|from|text|calls|copy-from|call-page|tool-page))=")/(?!/)'
 )
 """Attributes of our templates with an address of this site. Text from a trace cannot look like one: its quotes are escaped."""
 _HEADERS: Final = ("location", "hx-redirect", "hx-location", "hx-push-url", "hx-replace-url")
