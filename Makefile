@@ -58,7 +58,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The editor of the SQL page, from the versions of package-lock.json: the same bytes each time. Needs Node.js and npm.
 codemirror:
 	mkdir -p build/codemirror
-	cp vendoring/codemirror/* build/codemirror/
+	cp dashboards/codemirror/* build/codemirror/
 	cd build/codemirror && npm ci --ignore-scripts --no-audit --no-fund && npm run build
 	cp build/codemirror/codemirror.min.js dashboards/vendor/
 
