@@ -15,7 +15,22 @@ from tooltrace.normalize.response_builders import build_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import guess_code_from_message, http_status, lookup_code, snake_case
 
-_PARTS = ("err", "error", "ret", "return", "res", "result", "resp", "response", "rsp", "biz", "sub", "status", "sys", "api")
+_PARTS = (
+    "err",
+    "error",
+    "ret",
+    "return",
+    "res",
+    "result",
+    "resp",
+    "response",
+    "rsp",
+    "biz",
+    "sub",
+    "status",
+    "sys",
+    "api",
+)
 _CODES = tuple(
     dict.fromkeys(
         ["code", "errno", "ecode", "status", "errcode", "retcode", "state"]

@@ -60,7 +60,12 @@ _RULES: tuple[Rule, ...] = (
 )  # fmt: skip
 
 
-@builtin("hidden", "heuristic", Matches(members=tuple({*_HOLDERS, *_SENTENCES}), texts=True, texts_with=may_be_read), words=True)
+@builtin(
+    "hidden",
+    "heuristic",
+    Matches(members=tuple({*_HOLDERS, *_SENTENCES}), texts=True, texts_with=may_be_read),
+    words=True,
+)
 def RULE(view: ResultView) -> ToolResponse | None:
     """Read a failure that stands where the data should.
 

@@ -25,7 +25,15 @@ _NUMBERS = ("status_code", "http_status", "http_code", "status", "code", "error_
 _FLAGS = ("failed", "is_error", "has_error", "unreachable")
 _DONE = ("success", "ok", "succeeded", "is_success")
 _RAN = (
-    *("is_exe_success", "exec_success", "execute_success", "execution_success", "run_success", "tool_success", "succeed"),
+    *(
+        "is_exe_success",
+        "exec_success",
+        "execute_success",
+        "execution_success",
+        "run_success",
+        "tool_success",
+        "succeed",
+    ),
     *("call_success", "is_succeed", "is_succeeded", "issuccess", "is_ok", "request_success", "operation_success"),
 )
 """Flags of a call that worked; false means a failure if a message stands beside them."""
@@ -38,7 +46,9 @@ _WHY = frozenset(
 Other words may be the state of an entity.
 """
 _SERVICE_NUMBERS = ("errcode", "err_code", "errno", "code")
-_OF_A_FIELD = frozenset({"property", "field", "param", "parameter", "path", "location", "loc", "argument", "name", "resource"})
+_OF_A_FIELD = frozenset(
+    {"property", "field", "param", "parameter", "path", "location", "loc", "argument", "name", "resource"}
+)
 """Members of the part of a request that was not valid."""
 _TELLING = (*_RAN, *_STATES, *_NUMBERS, *_FLAGS, *_DONE, *_SERVICE_NUMBERS, "detail", "message")
 _OF_A_DETAIL = frozenset({"error", "message", "code", "type", "status", "reason", "hint", "error_code", "param"})
@@ -228,7 +238,9 @@ def _by_invalid_fields(data: dict[str, Any]) -> ToolResponse | None:
     message = members.pop("message", only=str)
     if not message or not isinstance(items, list) or not items or is_success_phrase(message):
         return None
-    if not all(isinstance(item, dict) and _OF_A_FIELD & set(item) and {"message", "msg", "code"} & set(item) for item in items):
+    if not all(
+        isinstance(item, dict) and _OF_A_FIELD & set(item) and {"message", "msg", "code"} & set(item) for item in items
+    ):
         return None
     return build_error(message, ToolErrorCode.INVALID_PARAM, context=members.remaining())
 

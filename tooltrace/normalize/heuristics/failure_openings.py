@@ -19,8 +19,8 @@ OPENINGS = (
     # Nothing that the tool could work with: "No active connection to database. Use connect first."
     rf"No (?i:{_HELD})(?: (?:to|for|in|with|from|on) [^\n.]{{1,60}})?(?: (?:is |was )?(?:found|available|exists|open|active|established|set|configured|provided))?(?: (?:to|for|in|with|from|on) [^\n.]{{1,60}})?[.;:,!] ?\S.{{0,160}}",
     # Comparisons: "start (50) cannot be greater than end (10)", "Line number 900 exceeds file length"
-    r"(?!The |This |It |An? )\S+(?: \S+){0,4}? (?:cannot|can't|must not|may not|should not) be (?:greater|less|larger|smaller|longer|shorter|higher|lower|before|after|earlier|later|more|fewer|the same|equal|both|combined|in the (?:past|future)|negative|used (?:together|with)|blank|undefined)\b.{0,100}",
-    r"(?:The |This |Your )?(?!The|This|It|He|She|We|Your)[\w`'\"-]+(?: \S+){0,4}? (?:exceeds?|exceeded) (?:the )?(?:max\w*|limits?|allowed|available|permitted|file|time|size|rate|quota|context|token|budget|length|model|upload|memory|\d)\b.{0,120}",
+    r"(?!The |This |It |An? )\S+(?: \S+){0,4}? (?:cannot|can't|must not|may not|should not) be (?:greater|less|larger|smaller|longer|shorter|higher|lower|before|after|earlier|later|more|fewer|the same|both|combined|in the (?:past|future)|negative|used (?:together|with)|blank|undefined)\b.{0,100}",
+    r"(?:The |This |Your )?(?!The|This|It|He|She|We|Your)[\w`'\"-]+(?: (?!not\b)\S+){0,4}? (?:exceeds?|exceeded) (?:the )?(?:max\w*|limits?|allowed|available|permitted|file|time|size|rate|quota|context|token|budget|length|model|upload|memory|\d)\b.{0,120}",
     # Edits of a file: "No match found for old_str in main.py", "Found 3 matches of the string to replace, but …"
     r"(?:No (?:exact )?match(?:es)?|No occurrences?|Could not find|Did not find|Cannot find)(?: (?:was|were))?(?: found)? (?:of|for) (?:the )?(?:`?(?:old|search|target|anchor)[_ ]?\w*`?|string to replace|text to replace|replacement|context lines?|hunk)\b.*",
     r"(?:Found )?(?:\d+|Multiple|More than one|Several) (?:matches|occurrences|instances)\b.{0,80}(?:, but\b|; (?:please )?(?:provide|must|use|make)|must be unique|not unique|expected (?:1|one|exactly)).*",
@@ -35,7 +35,7 @@ OPENINGS = (
     r"['\"`][^'\"\n]{1,80}['\"`] (?:is not of type|is not one of|is not valid under|is a required property|does not match|is too (?:long|short)|is not an? '\w+'|is a dependency of|has non-unique elements|was unexpected)\b.*|Additional properties are not allowed .*",
     rf"{_CHECKED} (?:\S+ )?(?:contains?|includes?|has|uses) (?:an? |some |potentially |disallowed )?(?:forbidden|disallowed|invalid|illegal|unsafe|dangerous|blocked|prohibited|unsupported|restricted|malicious|sensitive|harmful|banned)\b.{{0,120}}",
     r"(?:Dangerous|Unsafe|Malicious|Suspicious|Forbidden|Destructive|Disallowed|Prohibited|Restricted|Harmful|Unauthori[sz]ed) (?:\w+ )?(?:command|code|pattern|path|operation|query|input|content|keyword|import|statement|request|access|characters?|url|redirect)s?(?: \w+){0,2}? (?:detected|blocked|rejected|denied|found|attempted|not allowed)\b.{0,120}",
-    r"(?:Only|Just) [^\n.:;]{1,60}? (?:is|are|can be) (?:allowed|permitted|supported|accepted|executed|used|valid)(?: (?:for|in|on|by|here|at|with|when)\b[^\n.]{0,80})?[.!]?",
+    r"(?:Only|Just) (?!one\b|the\b)[^\n.:;]{1,60}? (?:is|are|can be) (?:allowed|permitted|supported|accepted|executed|used|valid)(?: (?:for|in|on|by|here|at|with|when)\b[^\n.]{0,80})?[.!]?",
     r"(?:Content|Prompt|Message|Text|Image|Output|Response|Input|Command|Tool call|Execution)(?: \w+)? (?:was |has been |is )?(?:blocked|flagged|rejected|filtered|refused|moderated) (?:by|due to|because|for)\b.{0,120}",
     # Answers with a status: "HTTP error! status: 404", "Received status code 500"
     r"(?:HTTP|Http|API|Fetch|Request|Network|Server|Upstream|Response|Status)(?: \w+)? (?:[Ee]rror|failed|failure)[!:,]? ?(?:\(?(?:with )?(?:the )?(?:HTTP )?(?:status|code|status code)[:= ]+)?\(?\d{3,5}\)?\b.{0,160}",
