@@ -86,8 +86,12 @@ def test_the_texts_of_every_collection_read_the_same_without_the_quick_test(with
         text for file in files for line in file.read_text("utf-8").splitlines() for text in texts_in(json.loads(line))
     }
     assert len(texts) > 2000
-    read = {text: apply_rules_to_view(view_of(text), ASKED_ALL) is not None for text in texts}
-    assert [text for text in texts if read[text] and not may_be_read(text)] == []
+    read = {
+        text: apply_rules_to_view(view_of(text), ASKED_ALL) is not None
+        for text in texts
+        if isinstance(view_of(text).data, str)
+    }
+    assert [text for text in read if read[text] and not may_be_read(text)] == []
 
 
 @pytest.mark.parametrize("phrase", sorted(FAILURES))

@@ -93,7 +93,7 @@ def _coded(data: dict[str, Any], *, named: bool = False) -> ToolResponse | None:
     faulty = _FAULTY.fullmatch(code_name) is not None or message_name.startswith(("err", "sub_"))
     if is_no_error_phrase(message) or (not faulty and (named or not reads_failure(message))):
         return None
-    if not faulty and not _is_number(code):
+    if not _is_number(code) and (not faulty or code_name in ("status", "state") or " " in code):
         return None
     members.pop(code_name), members.pop(message_name)
     return _built(message, code, members.remaining())

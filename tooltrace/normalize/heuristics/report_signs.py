@@ -9,7 +9,7 @@ from tooltrace.normalize.heuristics import runtime_messages
 from tooltrace.normalize.lazy_regex import lazy
 
 _WORDS = (
-    "err fail except not_ n't_ no_ can't cannot unable invalid illegal malform unsupp unrec unknown miss den rej "
+    "err fail unreach except not_ n't_ no_ can't cannot unable invalid illegal malform unsupp unrec unknown miss den rej "
     "refus declin abort cancel kill crash timed timeout time_out deadline limit exceed quota many expired unauth "
     "forbid trace panic fatal exit fault requir lock encrypt protect only_ another_ oops none_of could_be match "
     "occurrence must wrong lost reset closed conflict unav insuff bad_ duplic ambig undef unexp retry again "
