@@ -183,7 +183,7 @@ def test_results_that_tools_returned_are_read_right() -> None:
     """``wild.jsonl``: outputs of servers and programs that were run, and literals in the code of public packages.
 
     ``source`` is the command, or the file and line. The rules were written with sight of these, so they guard against
-    losses and are no measure of the rules.
+    losses and do not measure the rules.
     """
     rows = [json.loads(line) for line in Path(__file__).with_name("wild.jsonl").read_text("utf-8").splitlines()]
     readings = [(row, read(row["value"])) for row in rows]
