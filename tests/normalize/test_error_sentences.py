@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.normalize.shapes import read
-from tooltrace.normalize.heuristics.error_sentences import may_report
+from tooltrace.normalize.heuristics.report_signs import may_report
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ _ABOUT = lazy(
     r"(?:.*_)?(?:id|ids|ttl|time|timestamp|date|ts|version|cost|took|duration|elapsed|sid|host|path|url|type|name|lang|trace|sign|success|ok|flag|count|total|num|retryable|status|state|qps)|"
     + "|".join((*_CODES, *_MESSAGES))
 )
-"""Members beside a code that are no answer."""
+"""Members beside a code that do not hold an answer."""
 _GOOD = frozenset({"0", "00", "0000", "00000", "000000", "1", "200", "10000", "20000", "", "ok", "success", "succeed", "succeeded", "true", "none", "no_error"})  # fmt: skip
 _MOST = 12
 
@@ -93,7 +93,7 @@ def _coded(data: dict[str, Any], *, named: bool = False) -> ToolResponse | None:
     faulty = _FAULTY.fullmatch(code_name) is not None or message_name.startswith(("err", "sub_"))
     if is_no_error_phrase(message) or (not faulty and (named or not reads_failure(message))):
         return None
-    if not faulty and not _is_number(code):
+    if not _is_number(code) and (not faulty or code_name in ("status", "state") or " " in code):
         return None
     members.pop(code_name), members.pop(message_name)
     return _built(message, code, members.remaining())
@@ -109,7 +109,7 @@ def _code_alone(name: str, code: Any, beside: dict[str, Any], data: dict[str, An
 
 
 def _held(data: dict[str, Any]) -> ToolResponse | None:
-    """Read an error one level down, in a member beside which is no answer."""
+    """Read an error one level down, in a member that holds it, without an answer beside it."""
     full = {snake_case(name): value for name, value in data.items() if not is_empty(value) and value is not False}
     inner = [name for name, value in full.items() if isinstance(value, dict | list)]
     if not inner or not all(name in _HOLDERS for name in inner):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.heuristics.error_patterns import OF_A_LOG
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
 from tooltrace.normalize.heuristics.program_failures import read_program_failure
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.response_builders import build_error
+from tooltrace.normalize.terms import guess_code_from_message
 from tooltrace.normalize.transports.completed_process import exit_code
 
 _LONGEST, _MOST_LINES = 60_000, 500
@@ -246,4 +248,6 @@ def _exited(lines: list[str], text: str) -> ToolResponse | None:
     before = printed[-1].strip()
     if not _GAVE_UP.match(before) and (status == 1 or any(map(_FINDING.match, printed)) or is_no_error_phrase(before)):
         return None
-    return build_error(before, exit_code(status), type=f"exit_{status}", text=text)
+    worded = guess_code_from_message(before)
+    code = exit_code(status) if worded == ToolErrorCode.EXECUTION_ERROR else worded
+    return build_error(before, code, type=f"exit_{status}", text=text)

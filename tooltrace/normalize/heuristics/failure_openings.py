@@ -19,8 +19,16 @@ OPENINGS = (
     # Nothing that the tool could work with: "No active connection to database. Use connect first."
     rf"No (?i:{_HELD})(?: (?:to|for|in|with|from|on) [^\n.]{{1,60}})?(?: (?:is |was )?(?:found|available|exists|open|active|established|set|configured|provided))?(?: (?:to|for|in|with|from|on) [^\n.]{{1,60}})?[.;:,!] ?\S.{{0,160}}",
     # Comparisons: "start (50) cannot be greater than end (10)", "Line number 900 exceeds file length"
-    r"(?!The |This |It |An? )\S+(?: \S+){0,4}? (?:cannot|can't|must not|may not|should not) be (?:greater|less|larger|smaller|longer|shorter|higher|lower|before|after|earlier|later|more|fewer|the same|equal|both|combined|in the (?:past|future)|negative|used (?:together|with)|blank|undefined)\b.{0,100}",
-    r"(?:The |This |Your )?(?!The|This|It|He|She|We|Your)[\w`'\"-]+(?: \S+){0,4}? (?:exceeds?|exceeded) (?:the )?(?:max\w*|limits?|allowed|available|permitted|file|time|size|rate|quota|context|token|budget|length|model|upload|memory|\d)\b.{0,120}",
+    r"(?!The |This |It |An? )\S+(?: \S+){0,4}? (?:cannot|can't|must not|may not|should not) be (?:greater|less|larger|smaller|longer|shorter|higher|lower|before|after|earlier|later|more|fewer|the same|both|combined|in the (?:past|future)|negative|used (?:together|with)|blank|undefined)\b.{0,100}",
+    r"(?:The |This |Your )?(?!The|This|It|He|She|We|Your)[\w`'\"-]+(?: (?!not\b)\S+){0,4}? (?:exceeds?|exceeded) (?:the )?(?:max\w*|limits?|allowed|available|permitted|file|time|size|rate|quota|context|token|budget|length|model|upload|memory)\b.{0,120}",
+    r"(?!The |This )[\w`'\"]*[a-z][\w`'\"]*(?: \w+){0,2} must (?:be|come) (?:before|after|earlier|later|on or (?:before|after)) \S.{0,60}",
+    r"(?:[A-Z]\w+ ){1,3}(?:lacks|does not have|is missing) (?:the |a )?(?:required |necessary )?['\"`]?[\w:.-]*['\"`]? ?(?:scope|permission|privilege|role|access)s?\b.{0,80}",
+    r"(?:[A-Z]\w+ ){1,3}(?:returned|gave|produced|sent) (?:an? |no )?(?:empty|invalid|malformed|unexpected|null|blank)? ?(?:response|reply|answer|output|body)[.!]?",
+    r"(?:[A-Z]\w+ ){1,3}(?:is |was )?too (?:large|long|big|deep|complex) to (?:process|read|display|send|load|handle|parse|upload|return)\b.{0,60}",
+    r"(?:Cannot|Can't|Could not|Couldn't) [a-z]+: \S.{0,160}|(?:error: )?[Pp]atch (?:does not apply|failed).{0,80}|Hunk #\d+ FAILED.{0,80}|Error \d{3,5}(?: \(\w+\))?: \S.{0,200}",
+    r"[A-Z]\w+(?: \S+){0,2} (?:raised|threw) (?:an? )?[A-Z]\w*(?:Error|Exception)\b.{0,200}",
+    r"[A-Z]\w+(?: \w+){0,2} (?:died|crashed|hung|quit|exited|closed|stopped|disconnected) unexpectedly\b.{0,80}",
+    r"(?:Navigation|Request|Download|Upload|GET|POST|PUT|DELETE|Fetch|Connection|Redirect|Call)(?: to| of| from)? \S{1,200} (?:failed|timed out|was refused|was rejected|aborted)\b.{0,160}",
     # Edits of a file: "No match found for old_str in main.py", "Found 3 matches of the string to replace, but …"
     r"(?:No (?:exact )?match(?:es)?|No occurrences?|Could not find|Did not find|Cannot find)(?: (?:was|were))?(?: found)? (?:of|for) (?:the )?(?:`?(?:old|search|target|anchor)[_ ]?\w*`?|string to replace|text to replace|replacement|context lines?|hunk)\b.*",
     r"(?:Found )?(?:\d+|Multiple|More than one|Several) (?:matches|occurrences|instances)\b.{0,80}(?:, but\b|; (?:please )?(?:provide|must|use|make)|must be unique|not unique|expected (?:1|one|exactly)).*",
@@ -35,7 +43,7 @@ OPENINGS = (
     r"['\"`][^'\"\n]{1,80}['\"`] (?:is not of type|is not one of|is not valid under|is a required property|does not match|is too (?:long|short)|is not an? '\w+'|is a dependency of|has non-unique elements|was unexpected)\b.*|Additional properties are not allowed .*",
     rf"{_CHECKED} (?:\S+ )?(?:contains?|includes?|has|uses) (?:an? |some |potentially |disallowed )?(?:forbidden|disallowed|invalid|illegal|unsafe|dangerous|blocked|prohibited|unsupported|restricted|malicious|sensitive|harmful|banned)\b.{{0,120}}",
     r"(?:Dangerous|Unsafe|Malicious|Suspicious|Forbidden|Destructive|Disallowed|Prohibited|Restricted|Harmful|Unauthori[sz]ed) (?:\w+ )?(?:command|code|pattern|path|operation|query|input|content|keyword|import|statement|request|access|characters?|url|redirect)s?(?: \w+){0,2}? (?:detected|blocked|rejected|denied|found|attempted|not allowed)\b.{0,120}",
-    r"(?:Only|Just) [^\n.:;]{1,60}? (?:is|are|can be) (?:allowed|permitted|supported|accepted|executed|used|valid)(?: (?:for|in|on|by|here|at|with|when)\b[^\n.]{0,80})?[.!]?",
+    r"(?:Only|Just) (?!one\b|the\b)[^\n.:;]{1,60}? (?:is|are|can be) (?:allowed|permitted|supported|accepted|executed|used|valid)(?: (?:for|in|on|by|here|at|with|when)\b[^\n.]{0,80})?[.!]?",
     r"(?:Content|Prompt|Message|Text|Image|Output|Response|Input|Command|Tool call|Execution)(?: \w+)? (?:was |has been |is )?(?:blocked|flagged|rejected|filtered|refused|moderated) (?:by|due to|because|for)\b.{0,120}",
     # Answers with a status: "HTTP error! status: 404", "Received status code 500"
     r"(?:HTTP|Http|API|Fetch|Request|Network|Server|Upstream|Response|Status)(?: \w+)? (?:[Ee]rror|failed|failure)[!:,]? ?(?:\(?(?:with )?(?:the )?(?:HTTP )?(?:status|code|status code)[:= ]+)?\(?\d{3,5}\)?\b.{0,160}",
@@ -47,7 +55,7 @@ OPENINGS = (
     rf"(?i:the |this |your |that )?(?i:{_CLOSED})(?: ['\"`]?[\w.:/-]{{1,60}}['\"`]?)? (?:is|has|was|has been|is already|has already been|was already|have been)(?: already)? (?:closed|terminated|shut down|stopped responding|lost|corrupted|disposed|destroyed|crashed|encrypted|password[- ]protected|gone|detached|evicted|killed|expired)\b.{{0,100}}",
     r"(?:The |This |Your )?(?:Workbook|PDF|Database|Document|Archive|File|Workspace|Table|Record|Repository|Row|Sheet|Zip|Terraform state|State|Index)(?: \S+)? (?:(?:is|are) )?(?:locked(?: by [^\n]{1,60})?[.!]?$|password[- ]protected|encrypted|corrupt(?:ed)?|damaged)(?:[.,;:(]| and\b|$).{0,100}",
     # Repetition, and nothing of many: "All 3 attempts failed. …", "None of the files could be read"
-    r"(?i:max(?:imum|\.)?) (?:number of )?(?:\w+ ){1,3}?(?:\(\d+\) )?(?:(?:was |were |has been |have been )?(?:reached|exceeded|exhausted|hit)|depth exceeded)\b.{0,120}",
+    r"(?i:max(?:imum|\.)?) (?:number of )?(?:\w+ ){1,2}?(?:\(\d+\) )?(?:(?:was |were |has been |have been )?(?:reached|exceeded|exhausted|hit)|depth exceeded)\b.{0,120}",
     rf"All (?:of the )?(?:\d+ )?(?:\w+ ){{0,2}}?{_PLURAL} (?:have |were |are )?(?:failed|timed out|unavailable|exhausted|rejected|unreachable|down|blocked|invalid)\b.{{0,160}}",
     r"[A-Z]\w+ing (?:by zero|\S+) is not (?:allowed|permitted|supported|possible)[.!]?|(?:Payment|Card|Transaction) (?:was )?(?:declined|rejected)[:.,] ?\S.{0,100}|Conflict: \S.{0,160}|No (?:documents|files|images|pages|URLs|sources|modules|models|tools|records) could be \w+ed\b.{0,100}",
     r"(?:None|Neither) of the [^\n.]{1,60}? (?:could be|was|were|can be) (?:successfully )?(?:\w+ed|read|found|sent|valid|reachable|available|accessible)\b.{0,100}",

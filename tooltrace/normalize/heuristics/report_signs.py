@@ -9,14 +9,14 @@ from tooltrace.normalize.heuristics import runtime_messages
 from tooltrace.normalize.lazy_regex import lazy
 
 _WORDS = (
-    "err fail except not_ n't_ no_ can't cannot unable invalid illegal malform unsupp unrec unknown miss den rej "
+    "err fail unreach except not_ n't_ no_ can't cannot unable invalid illegal malform unsupp unrec unknown miss den rej "
     "refus declin abort cancel kill crash timed timeout time_out deadline limit exceed quota many expired unauth "
     "forbid trace panic fatal exit fault requir lock encrypt protect only_ another_ oops none_of could_be match "
     "occurrence must wrong lost reset closed conflict unav insuff bad_ duplic ambig undef unexp retry again "
     "sorry http sql ora- msg_ out_of ran_out directory read-only disall dumped incorrect empty went enough "
     "terminat uncaught thread e: make yarn pnpm gyp pattern exhausted throttl oom return usage daemon raise "
     "command < disab already expected please_ kindly_ need_to fehl support reached too_ peer stopped_due trunc "
-    "clipp cut_off omit incompl partial {'"
+    "clipp corrupt apply lacks cut_off omit incompl partial {'"
 )
 """Parts of words in lower case, with an underscore for a space; every report in English has one."""
 _HINTS = tuple(word.replace("_", " ") for word in _WORDS.split())
