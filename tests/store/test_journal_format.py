@@ -54,6 +54,8 @@ def records_of(kind: type[Record]) -> st.SearchStrategy[Record]:
 
 
 RECORDS = st.one_of(*map(records_of, RECORD_TYPES))
+OLD_RECORDS = st.one_of(*map(records_of, before.KINDS.values()))
+"""Records of the kinds that the codec of before knows."""
 LARGE = re.compile(rb"\d+(\.\d+)?e\+?\d")
 """A number with a positive exponent: it is spelt 1e16 now, and was 1e+16."""
 
@@ -68,13 +70,13 @@ def test_records_round_trip_through_the_journal(record: Record) -> None:
     assert decode(line) == record
 
 
-@given(RECORDS)
+@given(OLD_RECORDS)
 def test_a_line_of_before_is_read_as_it_was_then(record: Record) -> None:
     line = before.encode(record)
     assert decode(line) == before.decode(line) == record
 
 
-@given(RECORDS)
+@given(OLD_RECORDS)
 def test_a_line_is_read_by_the_reader_of_before_and_has_its_bytes(record: Record) -> None:
     line = encode(record)
     assert before.is_whole(line)
