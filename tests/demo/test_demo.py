@@ -250,9 +250,8 @@ def test_the_printed_commands_work_as_typed(commands: list[str]) -> None:
         done = subprocess.run(
             command, shell=True, env=environment, capture_output=True, text=True, timeout=120, check=False
         )  # noqa: S602 - as a user types it
-        assert (done.returncode, done.stderr.replace("\n", " ")[:6] in ("", "Hidden", "Next: ")) == (0, True), (
-            done.stderr
-        )
+        assert done.returncode == 0, done.stderr
+        assert "Error" not in done.stderr
         assert done.stdout.strip()
 
 

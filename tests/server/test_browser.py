@@ -48,7 +48,7 @@ READY = {
 
 def open_page(page, demo: str, failed: str, name: str) -> None:
     page.goto(demo + addresses(failed)[name])
-    page.wait_for_selector(READY[name])
+    page.wait_for_selector(READY[name], state="attached")  # a narrow screen hides some columns
     scroll = "(() => { const one = document.querySelector('.wait'); one?.scrollIntoView(); return !one; })()"
     until(page, scroll)  # what is below the screen loads when it is reached
     page.evaluate("scrollTo(0, 0)")
