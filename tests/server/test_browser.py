@@ -82,7 +82,9 @@ def test_figures_are_in_the_locale_of_the_reader_and_times_have_utc_on_hover(bro
     shown = page.locator(".figures .big data").nth(1)
     assert "," in shown.inner_text()
     assert "%" in shown.inner_text()
-    moment = page.locator("table.tools time").first
+    page.goto(f"{demo}/calls")
+    page.wait_for_selector("#newest time[title]")
+    moment = page.locator("#newest time").first
     assert moment.get_attribute("title").endswith("UTC")
     utc = moment.get_attribute("datetime")
     assert moment.inner_text()[:2] == f"{(int(utc[11:13]) + 9) % 24:02}"
