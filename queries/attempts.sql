@@ -107,14 +107,14 @@ WHERE ($since IS NULL OR ended_at > $since OR ended_at = $since AND ($until_span
   AND ($before IS NULL OR ended_at < $before OR ended_at = $before AND span_id > coalesce($before_span, ''))
 ORDER BY
     CASE
-        WHEN $sort = 'duration_ms' THEN duration_ms
-        WHEN $sort = 'attempt' THEN attempt
-        WHEN $sort = 'confidence' THEN confidence
+        WHEN $sort = 'duration_ms' THEN CAST(duration_ms AS DOUBLE)
+        WHEN $sort = 'attempt' THEN CAST(attempt AS DOUBLE)
+        WHEN $sort = 'confidence' THEN CAST(confidence AS DOUBLE)
     END ASC NULLS LAST,
     CASE
-        WHEN $sort = '-duration_ms' THEN duration_ms
-        WHEN $sort = '-attempt' THEN attempt
-        WHEN $sort = '-confidence' THEN confidence
+        WHEN $sort = '-duration_ms' THEN CAST(duration_ms AS DOUBLE)
+        WHEN $sort = '-attempt' THEN CAST(attempt AS DOUBLE)
+        WHEN $sort = '-confidence' THEN CAST(confidence AS DOUBLE)
     END DESC NULLS LAST,
     CASE
         WHEN $sort = 'tool' THEN tool

@@ -17,7 +17,7 @@
 -- important: place, tool, confidence, correct, labelers, call_id
 -- next: show {call_id}
 WITH listed AS (
-    SELECT span_id, row_number() OVER () AS place FROM (SELECT unnest(string_split($spans, ',')) AS span_id)
+    SELECT span_id, row_number() OVER () AS place FROM (SELECT unnest(string_split(coalesce($spans, ''), ',')) AS span_id)
 )
 SELECT
     l.place,

@@ -265,7 +265,7 @@ def test_each_panel_has_one_commented_statement() -> None:
 
 def test_a_column_that_is_not_there_makes_no_dashboard() -> None:
     with pytest.raises(QueryError, match="query ranking has no column pain, sorrow: use tool, calls"):
-        PanelQuery("hurt", ("tool",)).require(["hurt_ms", "pain", "sorrow"])
+        PanelQuery("ranking", ("tool",)).require(["hurt_ms", "pain", "sorrow"])
     with pytest.raises(QueryError, match="query timeline has no column end"):
         PanelQuery("timeline").sql({"time": "end"})
 
