@@ -30,6 +30,7 @@
 --   status    text   status of the attempts; NULL if they reported none
 --   attempts  count  attempts that ended in the interval
 -- important: started, status, attempts
+-- next: query attempts
 WITH judgements AS (
     SELECT span_id, correct FROM judged WHERE $label IS NOT NULL
 ),

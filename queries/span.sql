@@ -23,6 +23,7 @@
 --   span_id         text  id of the span
 --   parent_span_id  text  id of the enclosing span
 -- important: name, scope, status, started_at, duration_ms
+-- next: query attempts
 SELECT
     name,
     scope,
