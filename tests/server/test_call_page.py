@@ -23,7 +23,7 @@ def test_the_failure_stands_before_arguments_and_attempts(shown):
     text = shown(one).get("/call", params={"id": one.span_id}).text
     order = [
         text.index(word)
-        for word in ("PERMISSION_DENIED", "401 token expired", "line 88, in lookup", 'id="label-bar"', "Arguments", "Shown to the model")
+        for word in ("PERMISSION_DENIED", "401 token expired", "line 88, in lookup", 'id="label-bar"', "Arguments", "Seen by the model")
     ]  # fmt: skip
     assert order == sorted(order)
 

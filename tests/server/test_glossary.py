@@ -17,8 +17,8 @@ def test_both_languages_have_the_same_terms():
 def test_every_panel_links_to_a_term(shown):
     client = shown(call())
     assert set(GLOSSARY.values()) <= set(Translations("en").glossary)
-    anchors = re.findall(r'href="/glossary#([\w-]+)"', client.get("/tool?name=search").text)
-    assert "calibration" in anchors
+    anchors = re.findall(r'href="/glossary#([\w-]+)"', client.get("/").text)
+    assert "incident" in anchors
     text = client.get("/glossary?lang=zh").text
     assert all(f'id="{anchor}"' in text for anchor in anchors)
     assert "置信度差距" in text

@@ -138,7 +138,7 @@ def _own(path: str) -> set[str]:
         {"hx-partial"}
         if path.startswith("/calls/")
         else {"b"}
-        if path in ("/call", "/conversation", "/label")
+        if path in ("/call", "/calls", "/conversation", "/label")
         else set()
     )
 

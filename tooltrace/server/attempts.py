@@ -107,7 +107,8 @@ async def news(request: Request) -> Response:
     if address.get("state") == version:  # not "version": that is a filter
         return Response(status_code=204)
     top = (address.get("top") or None, address.get("top_span") or None)
-    rows = await _rows(request, ListState(filters=state.filters), top, MAX_ANNOUNCED + 2)
+    # the answer states its version, so it must not come from an older one: that would hide the news until the next
+    rows = await _rows(request, ListState(filters=state.filters), top, MAX_ANNOUNCED + 2, current=True)
     new = len([row for row in rows if row["span_id"] != top[1]])
     return render(
         request, "parts/arrivals.html", list=state, top=top, new=new, most=MAX_ANNOUNCED, version_shown=version
@@ -136,17 +137,18 @@ async def preview(request: Request) -> Response:
 
 
 async def _rows(
-    request: Request, state: ListState, bottom: tuple[str | None, str | None], limit: int
+    request: Request, state: ListState, bottom: tuple[str | None, str | None], limit: int, *, current: bool = False
 ) -> list[dict[str, Any]]:
     """Return the first rows down to the row ``bottom``, its time and its span id.
 
-    The list is empty while the store does not exist; a recording may still create it.
+    The list is empty while the store does not exist; a recording may still create it. ``current``: without the cache.
     """
+    cache = app_state(request).cache
     params = _newest(request, state, limit)
     if bottom[0] is not None:
         params |= {"since": bottom[0], "until_span": bottom[1]}
     try:
-        return (await app_state(request).cache.query("attempts", **params)).dicts()
+        return (await (cache.query_once if current else cache.query)("attempts", **params)).dicts()
     except StoreMissing:
         return []
 

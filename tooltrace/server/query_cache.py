@@ -100,13 +100,13 @@ class QueryCache:
         return await self._wait(key, self._execution(key, params))
 
     async def query_once(self, name: str, **params: Any) -> QueryResult:
-        """Return a result that is neither read from the cache nor kept in it: one page of many, for a file.
+        """Return a result of the present store, neither read from the cache nor kept in it: for a file, or for news.
 
         Raises QueryError and StoreError.
         """
         params = {parameter: value for parameter, value in params.items() if value is not None}
         cancellation = Cancellation()
-        run = partial(self._run, find(name).statement(may_start_later=True, **params), cancellation)
+        run = partial(self._run, find(name).statement(may_start_later=True, **params), cancellation, fresh_seconds=0.0)
         try:
             result, _ = await to_thread.run_sync(run, limiter=self._limiter, abandon_on_cancel=True)
         except asyncio.CancelledError:
@@ -165,10 +165,13 @@ class QueryCache:
             self._results.popitem(last=False)
         return result
 
-    def _run(self, statement: Statement, cancellation: Cancellation) -> tuple[QueryResult, State]:
+    def _run(
+        self, statement: Statement, cancellation: Cancellation, fresh_seconds: float = FRESH_SECONDS
+    ) -> tuple[QueryResult, State]:
         """Execute the statement in a thread; return the result, and the version of the store that it was read from.
 
+        ``fresh_seconds``: how old the view of a store that has changed may be.
         Raises StoreError, and QueryCancelled on cancellation.
         """
-        with self._lease.session(self.version(), FRESH_SECONDS) as (session, state):
+        with self._lease.session(self.version(), fresh_seconds) as (session, state):
             return session.query(statement, cancellation=cancellation).limited(MAX_ROWS), state
