@@ -166,12 +166,13 @@ class QueryCache:
         return result
 
     def _run(
-        self, statement: Statement, cancellation: Cancellation, fresh_seconds: float = FRESH_SECONDS
+        self, statement: Statement, cancellation: Cancellation, fresh_seconds: float | None = None
     ) -> tuple[QueryResult, State]:
         """Execute the statement in a thread; return the result, and the version of the store that it was read from.
 
-        ``fresh_seconds``: how old the view of a store that has changed may be.
+        ``fresh_seconds``: how old the view of a store that has changed may be, FRESH_SECONDS by default.
         Raises StoreError, and QueryCancelled on cancellation.
         """
+        fresh_seconds = FRESH_SECONDS if fresh_seconds is None else fresh_seconds
         with self._lease.session(self.version(), fresh_seconds) as (session, state):
             return session.query(statement, cancellation=cancellation).limited(MAX_ROWS), state
