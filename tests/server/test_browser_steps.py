@@ -144,16 +144,19 @@ def test_a_whole_value_is_copied_and_viewed_as_json(browser, shown):
     context.close()
 
 
+def press(page, key: str, *, shows: str) -> None:
+    """Press a key once the page listens to keys, and wait for what it shows."""
+    page.wait_for_load_state()
+    page.keyboard.press(key)
+    page.wait_for_selector(shows)
+
+
 def test_the_keys_of_the_label_bar_label_and_take_back(shown, page):
     one = call(confidence=0.9)
     page.goto(f"{shown(one, call(confidence=0.8)).base_url}/call?id={one.span_id}")
     page.wait_for_selector(".calibration table, .calibration .empty")
-    page.keyboard.press("1")
-    page.wait_for_selector("#label-bar .mark.yes")
-    page.keyboard.press("2")
-    page.wait_for_selector("#label-bar .mark.no")
-    page.keyboard.press("u")
-    page.wait_for_selector("#label-bar .mark.yes")
+    for key, mark in (("1", "yes"), ("2", "no"), ("u", "yes")):
+        press(page, key, shows=f"#label-bar .mark.{mark}")
     page.focus("#label-bar [name=labeler]")
     page.keyboard.press("2")
     assert page.locator("#label-bar .mark.yes").count() == 1, "a key in a field is text"
@@ -166,8 +169,7 @@ def test_an_undo_of_somebody_elses_label_says_why_not(shown, page, faults):
     one = call()
     other = Outcome(span_id=one.span_id, correct=True, labeler="bob", labeled_at=one.started_at)
     page.goto(f"{shown(one, other).base_url}/call?id={one.span_id}")
-    page.keyboard.press("u")
-    page.wait_for_selector("#label-bar .form-error .error-box")
+    press(page, "u", shows="#label-bar .form-error .error-box")
     assert "no label by 'human' to take back" in page.inner_text("#label-bar .form-error")
     assert "400" in faults.pop()
 
@@ -176,17 +178,9 @@ def test_a_queue_is_labelled_with_the_keyboard(shown, page):
     client = shown(*(call(confidence=0.2 * n) for n in range(1, 5)))
     page.goto(f"{client.base_url}/label?n=3&seed=1")
     page.wait_for_selector("table.queue")
-    page.keyboard.press("n")
-    for done, key in enumerate("12", 1):
-        page.wait_for_selector(f"#label-bar progress[value='{done - 1}']")
-        page.keyboard.press(key)
-    page.wait_for_selector("#label-bar progress[value='2']")
-    page.keyboard.press("u")
-    page.wait_for_selector("#label-bar progress[value='1']")
-    page.keyboard.press("1")
-    page.wait_for_selector("#label-bar progress[value='2']")
-    page.keyboard.press("1")
-    page.wait_for_selector("progress[value='3']")
+    for key, done in (("n", 0), ("1", 1), ("2", 2), ("u", 1), ("1", 2)):
+        press(page, key, shows=f"#label-bar progress[value='{done}']")
+    press(page, "1", shows="progress[value='3']")
     assert "All calls of this queue are labelled." in page.inner_text("main")
     assert page.locator("table.queue .mark.yes").count() == 3
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, suppress, closing
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode
@@ -326,7 +326,11 @@ def test_without_a_script_the_files_can_be_had(shown, browser):
 
 
 def children() -> set[str]:
-    return {each for task in Path("/proc/self/task").iterdir() for each in (task / "children").read_text().split()}
+    found: set[str] = set()
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread ended after it was listed
+            found.update((task / "children").read_text().split())
+    return found
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux for the processes that were started")
