@@ -14,8 +14,8 @@
 -- together: a difference that rests on one outage describes that time only.
 --
 -- The verdict is `too_few` if a side has fewer than min_n items, or fewer than five clusters, or fewer than five
--- conversations while at least half of its items belong to conversations. Few clusters do not show how much clusters differ,
--- so there is no interval either. A percentile is also `too_few` if no change is visible and a side is too small to bound it:
+-- conversations while at least half of its items belong to conversations. The interval is then NULL, because
+-- few clusters do not show how much clusters differ. A percentile is also `too_few` if no change is visible and a side is too small to bound it:
 -- fewer than about 105 independent calls for p95, fewer than seven for p50.
 --
 -- Measured on simulated histories without any change, with independent calls, or with 5 or more clusters a side: the 95 %

@@ -12,8 +12,8 @@
 -- of failures alone, if the tool only fails at its own rate. The rate is that of all other attempts, with its uncertainty: an outage does not
 -- raise the rate that it is compared with. Attempts of one conversation (without one, of one trace) are alike: if
 -- conversations differ elsewhere in the history, a run in one conversation counts as little evidence. Incidents are listed
--- if by_chance is below `chance`. If a tool has only failed, there is no rate to compare with: by_chance is NULL, and the
--- history is one incident.
+-- if by_chance is below `chance`. The history of a tool that has only failed is one incident
+-- with by_chance NULL, because it has no rate of its own.
 --
 -- Some tools fail in bursts: an attempt after a failure fails more often than other attempts. Each burst is an incident,
 -- because the rate does not explain it. by_bursts compares it with the other runs of failures of the history instead.

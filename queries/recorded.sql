@@ -1,8 +1,8 @@
 -- What was recorded about the calls of each tool?
 --
--- One row per group: its attempts, and how many of them have what other queries need. A count of 0 explains why a query
--- has no answer: without confidence there is no calibration, without labels no accuracy, without sources no share of
--- results that cite one, without approvals no gates.
+-- One row per group: its attempts, and how many of them have what other queries need. Some queries need a
+-- value that a tool may never record: `calibration` needs confidence, `gap` needs labels, `sources` needs sources, and
+-- `gates` needs approvals. If its count here is 0, that query has no rows for the tool.
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:

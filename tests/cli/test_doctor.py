@@ -32,4 +32,4 @@ def test_a_damaged_store_is_reported_and_put_right(run, history, where):
 def test_no_store_is_a_sentence(run):
     done = run("doctor")
     assert done.exit_code == 1
-    assert "there is no store at" in done.stderr
+    assert "found no store at" in done.stderr

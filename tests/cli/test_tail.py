@@ -149,4 +149,4 @@ def test_it_waits_for_a_store_that_is_not_there_yet(put, where):
 def test_without_following_a_missing_store_is_an_error(run):
     done = run("tail", "--no-follow")
     assert done.exit_code == 1
-    assert "there is no store" in done.stderr
+    assert "found no store" in done.stderr

@@ -171,7 +171,7 @@ def screen(*command: str, **environment: str):
 def test_calls_of_another_process_appear_on_the_live_screen(where, put, made):
     command = (sys.executable, "-m", "tooltrace.cli", "top", "--interval", "0.5")
     with screen(*command, TOOLTRACE_STORE=str(where)) as shown:
-        shown.until("there is no store")  # it waits for one
+        shown.until("found no store")  # it waits for one
         put(*(made(n, tool="fresh_tool", started_at=datetime.now(UTC)) for n in range(1, 30)))
         shown.until("fresh_tool")
         put(made(50, tool="fresher", started_at=datetime.now(UTC), status="error"))

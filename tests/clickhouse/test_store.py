@@ -223,7 +223,7 @@ def test_a_label_is_written_to_clickhouse_and_counts(engine: Any, fill: Fill, lo
     assert done.exit_code == 0, done.stderr
     with connect(where) as lease:
         found = lease.sql(
-            f"SELECT span_id, correct, score, labeler, reason FROM outcomes WHERE labeler = 'me'"
+            "SELECT span_id, correct, score, labeler, reason FROM outcomes WHERE labeler = 'me'"
         ).fetchall()
         assert found == [(span, False, None, "me", "it's old")]
         assert lease.sql(f"SELECT count(*) FROM judged WHERE span_id = '{span}'").fetchall() == [(1,)]

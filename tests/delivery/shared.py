@@ -7,18 +7,15 @@ import subprocess
 import sys
 import textwrap
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-from tooltrace.core.records import Record, ToolCall
+from tooltrace.core.records import ToolCall
 from tooltrace.delivery.delivery import Delivery
 from tooltrace.delivery.retry import RetryPolicy
 from tooltrace.exporters.protocol import Destination, Target
 from tooltrace.exporters.registry import create
 from tooltrace.redact.snapshot import Json
 from tooltrace.store.delivery_cursors import DestinationFiles
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -45,16 +42,6 @@ def made(number: int, **more: Any) -> ToolCall:
 
 def ids(*numbers: int) -> set[str]:
     return {f"{number + 1:016x}" for number in numbers}
-
-
-def write(paths: StorePaths, *records: Record) -> Path:
-    """A journal whose writer is gone."""
-    journal = Journal(paths.journal)
-    journal.write(b"".join(map(encode, records)))
-    path = journal.path
-    journal.close()
-    assert path is not None
-    return path
 
 
 def drained(sender: Delivery) -> int:

@@ -12,8 +12,9 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
-from tests.delivery.shared import START, delivery, drained, ids, made, otlp, write
+from tests.delivery.shared import START, delivery, drained, ids, made, otlp
 from tests.exporters.otlp.receiver import ANSWERS, Answer, GrpcReceiver, HttpReceiver, spans_in
+from tests.stores import write_records as write
 from tooltrace.core.records import Loss, Outcome
 from tooltrace.exporters.protocol import Unavailable
 from tooltrace.faults import faults

@@ -15,8 +15,9 @@ import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.delivery.shared import QUICK, START, delivery, drained, ids, made, otlp, python, write
+from tests.delivery.shared import QUICK, START, delivery, drained, ids, made, otlp, python
 from tests.exporters.otlp.receiver import Answer, HttpReceiver
+from tests.stores import write_records as write
 from tooltrace.cli import cli
 from tooltrace.core.records import Gate, Loss, Message, Outcome, Record, Span
 from tooltrace.delivery.backfill import Progress, ProgressFile, Replay, export_to_file
@@ -303,7 +304,7 @@ def test_progress_that_cannot_be_read_begins_again(paths: StorePaths, tmp_path: 
 @pytest.mark.parametrize("name", ["parquet", "jsonl", "otlp-json", "csv"])
 @pytest.mark.parametrize("wrong", [(), ("--since", "nonsense")])
 def test_a_failed_start_creates_no_file(tmp_path: Path, name: str, wrong: tuple[str, ...]) -> None:
-    """There is no store, or the question makes no sense."""
+    """The store is missing, or the question makes no sense."""
     folder = tmp_path / "out"
     assert command(name, "--store", tmp_path / "none.duckdb", "-o", folder / "calls", *wrong).exit_code > 0
     assert [file for file in folder.rglob("*") if file.is_file() or file.name.startswith(".")] == []

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.delivery.shared import delivery, drained, ids, made, otlp, python, write
+from tests.delivery.shared import delivery, drained, ids, made, otlp, python
 from tests.delivery.test_processes import PROGRAM, run, spans_of
 from tests.exporters.otlp.receiver import Answer, HttpReceiver
+from tests.stores import write_records as write
 from tooltrace.cli import cli
 from tooltrace.store.delivery_cursors import DestinationFiles, destinations, pending_bytes
 from tooltrace.store.fold import fold

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tests.normalize.junk import JUNK, leaves, lost
+from tests.normalize.junk import JUNK, lost
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize import normalize
 from tooltrace.normalize.protocols.agno import RULES as AGNO_RULES

@@ -77,7 +77,7 @@ def test_the_message_is_the_end_of_stderr() -> None:
 
 def test_long_output_is_cut_and_marked() -> None:
     script = (
-        f"import sys; sys.stdout.write('o' * 3_000_000); sys.stderr.write('e' * 3_000_000 + '\\nthe end'); sys.exit(2)"
+        "import sys; sys.stdout.write('o' * 3_000_000); sys.stderr.write('e' * 3_000_000 + '\\nthe end'); sys.exit(2)"
     )
     done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
     response = normalize(done, rules=(RULE,))

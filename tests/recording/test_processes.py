@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta

@@ -54,7 +54,7 @@ def test_a_section_has_only_the_rows_of_its_tool(past, built):
 def test_a_missing_store_is_an_error(report, tmp_path):
     done = report(tmp_path / "none.duckdb", "--format", "markdown")
     assert done.exit_code == 1
-    assert "there is no store" in done.stderr
+    assert "found no store" in done.stderr
 
 
 @pytest.mark.usefixtures("prebuilt")

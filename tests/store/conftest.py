@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 from tests.programs import start_program
-from tooltrace.core.records import Record, ToolCall
+from tests.stores import write_records
+from tooltrace.core.records import ToolCall
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
 
@@ -65,16 +64,6 @@ def call() -> MakeCall:
 @pytest.fixture
 def store(tmp_path: Path) -> StorePaths:
     return StorePaths.of(tmp_path / "t.duckdb")
-
-
-def write_records(store: StorePaths, *records: Record) -> Path:
-    """Write records to a journal whose writer is gone afterwards; its file."""
-    journal = Journal(store.journal)
-    journal.write(b"".join(map(encode, records)))
-    path = journal.path
-    journal.close()
-    assert path is not None
-    return path
 
 
 def copy_store(source: StorePaths, store: StorePaths) -> StorePaths:

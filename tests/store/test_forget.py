@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.stores import write_records
 from tooltrace.core.records import Correction, Gate, Message, Outcome, Record, Span
 from tooltrace.errors import ConfigError, QueryError, StoreMissing
 from tooltrace.redact.snapshot import Json
@@ -30,7 +31,7 @@ from tooltrace.store.journal_format import encode
 from tooltrace.store.journal_reader import JournalReader
 from tooltrace.store.paths import StorePaths
 
-from .conftest import START, MakeCall, Write, copy_store, make_call, write_records
+from .conftest import START, MakeCall, Write, copy_store, make_call
 from .probe import places_of
 
 Rows = Callable[[str], list[tuple[Any, ...]]]

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import tooltrace as tt
+from tests.stores import write_records
 from tooltrace.analysis import query_store
 from tooltrace.cli import cli
 from tooltrace.core.records import Gate, Message, Outcome, Span
@@ -23,7 +24,7 @@ from tooltrace.store.paths import StorePaths
 from tooltrace.store.prune import prune
 from tooltrace.store.retention import PrunePolicy, Retention, parse_days, parse_size, read_retention, write_retention
 
-from .conftest import MakeCall, Write, copy_store, make_call, write_records
+from .conftest import MakeCall, Write, copy_store, make_call
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)

@@ -75,7 +75,7 @@ def save_query(store: StoreBackend, name: str, sql: str, *, saved_by: str | None
 
 
 def delete_query(store: StoreBackend, name: str, *, deleted_by: str | None = None) -> None:
-    """Delete the saved query ``name``: it is no longer listed. Raises UnknownQuery, StoreError, UnsupportedByStore."""
+    """Delete the saved query ``name`` from the list. Raises UnknownQuery, StoreError, UnsupportedByStore."""
     saved_query(store, name)
     store.write([SavedQuery(name=name, sql=None, saved_by=_author(deleted_by), saved_at=datetime.now(UTC))])
 

@@ -30,7 +30,7 @@ def columns(*, table: str | None, limit: int | None, form: str) -> None:
 
     if table is not None and table not in TABLES:
         hint = near(table, TABLES) or f"; the tables are {', '.join(TABLES)}"
-        raise UsageError(f"there is no table {table!r}{hint}")
+        raise UsageError(f"unknown table {table!r}{hint}")
     rows = [
         (each.name, *column) for each in documented_tables() if table in (None, each.name) for column in each.columns
     ]

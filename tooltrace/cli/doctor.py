@@ -34,7 +34,7 @@ from tooltrace.redact.redaction import Redaction
 def doctor(*, mend: bool, secrets: bool, form: str, store: Path) -> None:
     """Report the state of a store, and repair it with --mend.
 
-    The report contains rows, pending and lost records, damage, and processes that hold the store's locks. Exit code 1 if there is no store, or if problems remain.
+    The report contains rows, pending and lost records, damage, and processes that hold the store's locks. Exit code 1 without a store, or if problems remain.
     """
     from tooltrace.report.json_values import json_safe
     from tooltrace.store import doctor as store_doctor
@@ -50,7 +50,7 @@ def doctor(*, mend: bool, secrets: bool, form: str, store: Path) -> None:
     elif found.exists:
         click.echo("\n".join(clean(line) for line in _lines(report, "")))
     if not found.exists:
-        raise CommandError(f"there is no store at {found.path}: no call has been recorded")
+        raise CommandError(f"found no store at {found.path}: no call has been recorded")
     if found.problems:
         raise SystemExit(1)
 

@@ -43,7 +43,7 @@ class CommandGroup(click.Group):
         name = args[0]
         if self.get_command(ctx, name) is None and not ctx.resilient_parsing and not name.startswith("-"):
             hint = near(name, self.list_commands(ctx)) or f"; {ctx.command_path} --help lists the commands"
-            raise UsageError(clean(f"there is no command {name!r}{hint}"))
+            raise UsageError(clean(f"unknown command {name!r}{hint}"))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:

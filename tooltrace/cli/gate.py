@@ -91,7 +91,7 @@ def _measures(_ctx: click.Context, _param: click.Parameter, text: str | None) ->
     for name in names:
         if name not in MEASURES:
             hint = near(name, MEASURES) or f"; the measures are {', '.join(MEASURES)}"
-            raise UsageError(f"there is no measure {name!r}{hint}")
+            raise UsageError(f"unknown measure {name!r}{hint}")
     if not names:
         raise UsageError(f"--measures needs a name; the measures are {', '.join(MEASURES)}")
     return frozenset(names)

@@ -50,4 +50,4 @@ def _require(kind: str, name: str, recorded: set[str], store: str) -> None:
         names = sorted(recorded)
         more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
         hint = f"; recorded are {', '.join(names[:_LISTED])}{more}" if names else "; none has been recorded"
-    raise UsageError(clean(f"there is no {kind} {name!r} in {store}{hint}"))
+    raise UsageError(clean(f"no {kind} {name!r} in {store}{hint}"))

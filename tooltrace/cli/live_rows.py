@@ -43,7 +43,7 @@ class RowFollower:
         return rows
 
     def more(self) -> list[AttemptRow]:
-        """Return the attempts since the last call, the oldest first; none if there is no store yet.
+        """Return the attempts since the last call, the oldest first; none before the store exists.
 
         Raises StoreLocked.
         """

@@ -96,8 +96,7 @@ def find_query(name: str) -> Query:
     except UnknownQuery as error:
         if "://" in name or Path(name).suffix or is_file(name):
             raise UsageError(
-                f"there is no query {name!r}; to name the store, pass it after the query: "
-                f"{program()} query overview {name}"
+                f"unknown query {name!r}; to name the store, pass it after the query: {program()} query overview {name}"
             ) from error
         raise
 

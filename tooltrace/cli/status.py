@@ -30,7 +30,7 @@ def print_status() -> None:
         ranking = query_store(store, "ranking", since=WINDOW)
         incidents = query_store(store, "incidents", since=WINDOW, failing=INCIDENT_FAILURES)
     except StoreMissing:
-        click.echo(clean(f"There is no store at {store} yet: no call has been recorded."))
+        click.echo(clean(f"No call has been recorded: found no store at {store}."))
         _print_commands(["demo", "--help"], store)
         return
     click.echo(clean(f"Store {store}, the last 7 days:"))

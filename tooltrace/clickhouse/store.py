@@ -111,7 +111,7 @@ class ClickHouseStore(StoreBackend):
         """Send ``records`` to the collector if the environment names one, else insert them. See StoreBackend.
 
         Raises UnsupportedByStore for a correction, which the views over the exporter's tables cannot apply, and for a
-        saved query, for which there is no table.
+        saved query, because ClickHouse has no table of saved queries.
         """
         if any(isinstance(record, Correction) for record in records):
             raise UnsupportedByStore(

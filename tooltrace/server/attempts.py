@@ -56,17 +56,8 @@ async def first(request: Request) -> Response:
     whole = bottom[0] is None and len(rows) < PAGE
     if rows and not whole and (restored or bottom[0] is None):
         bottom = (iso(rows[-1]["ended_at"]), rows[-1]["span_id"])
-    shown: dict[str, Any] = {"rows": rows, "bottom": bottom, "offset": None, "top": _top(rows)}
     more = bottom[0] is not None and (restored or not address.get("down_to"))
-    return render(
-        request,
-        "parts/newest.html",
-        list=state,
-        more=more,
-        version_shown=version,
-        missing=_missing(request, rows),
-        **shown,
-    )
+    return _first(request, state, version, rows, top=_top(rows), bottom=bottom, more=more)
 
 
 async def _sorted(request: Request, state: ListState, version: str) -> Response:
@@ -75,16 +66,32 @@ async def _sorted(request: Request, state: ListState, version: str) -> Response:
     limit = min(max(int(asked), PAGE), MAX_RESTORED_ROWS) if asked.isdecimal() else PAGE
     rows = await _rows(request, state, (None, None), limit)
     newest = await _rows(request, ListState(filters=state.filters), (None, None), 1)
-    shown: dict[str, Any] = {"rows": rows, "bottom": (None, None), "offset": limit, "top": _top(newest)}
-    more = len(rows) == limit
+    return _first(request, state, version, rows, top=_top(newest), offset=limit, more=len(rows) == limit)
+
+
+def _first(
+    request: Request,
+    state: ListState,
+    version: str,
+    rows: list[dict[str, Any]],
+    *,
+    top: tuple[str | None, str | None],
+    bottom: tuple[str | None, str | None] = (None, None),
+    offset: int | None = None,
+    more: bool,
+) -> Response:
+    """Render the first rows. The next ones follow the row ``bottom``, or in another order than by time ``offset``."""
     return render(
         request,
         "parts/newest.html",
         list=state,
+        rows=rows,
+        top=top,
+        bottom=bottom,
+        offset=offset,
         more=more,
         version_shown=version,
         missing=_missing(request, rows),
-        **shown,
     )
 
 

@@ -44,7 +44,7 @@ async def undo(request: Request) -> Response:
     try:
         before = restored_by_undo(found["labels"], span_id, labeler)
     except LookupError:
-        raise LabelError(f"there is no label by {labeler!r} to take back; nothing was recorded") from None
+        raise LabelError(f"found no label by {labeler!r} to take back; nothing was recorded") from None
     settings = Settings(store=None)
     outcome = (
         make_retraction(span_id, labeler)

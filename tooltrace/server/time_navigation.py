@@ -20,7 +20,7 @@ _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeNavigation:
-    """The ends of a time range, naive UTC, and the ranges beside it; None where there is none."""
+    """The ends of a time range, naive UTC, and the ranges beside it; None for an open end or a missing range."""
 
     since: datetime | None
     """None: the complete history."""

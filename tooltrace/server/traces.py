@@ -85,7 +85,7 @@ async def nearby(request: Request) -> Response:
 
 
 def _family(rows: list[dict[str, Any]], span_id: str) -> list[dict[str, Any]]:
-    """Return the parent of the step ``span_id`` and all steps inside the parent; all rows where there is no parent."""
+    """Return the parent of the step ``span_id`` and all steps inside the parent; without a parent, all rows."""
     parents = {row["span_id"]: row["parent_span_id"] for row in rows}
     parent = parents.get(span_id)
     if parent not in parents:

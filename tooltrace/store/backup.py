@@ -9,11 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-import duckdb
-
 from tooltrace.errors import StoreError
 from tooltrace.store import tombstones
-from tooltrace.store.connection import attach, connect, explained
+from tooltrace.store.connection import opened
 from tooltrace.store.exclusive import existing, locked
 from tooltrace.store.exports import BACKUP, note_locked
 from tooltrace.store.fold_step import FoldReport
@@ -123,17 +121,11 @@ def copy_tombstones(source: StorePaths, target: StorePaths) -> None:
 
 def _require_store(paths: StorePaths) -> None:
     """Raise StoreError unless the database of ``paths`` is one of tooltrace, and of a known version."""
-    con = connect()
-    try:
-        attach(con, paths, read_only=True)
+    with opened(paths, read_only=True) as con:
         version = version_of(con)
         check(version, str(paths.database))
         if version == 0:
             raise StoreError(f"{paths.database} is a database, but not a store of tooltrace; nothing was changed")
-    except duckdb.Error as error:
-        raise explained(error, paths.database) from error
-    finally:
-        con.close()
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -6,6 +6,8 @@ import os
 import re
 import secrets
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -87,6 +89,24 @@ def detach(con: duckdb.DuckDBPyConnection) -> None:
     """Detach the database; tables in memory stay."""
     con.execute(f"USE {MEMORY_CATALOG}")
     con.execute(f"DETACH DATABASE IF EXISTS {STORE}")
+
+
+@contextmanager
+def opened(paths: StorePaths, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a new connection with the database attached as ``store``, which is closed at the end of the block.
+
+    Raises StoreLocked, StoreDamaged or StoreError, also for errors of DuckDB inside the block.
+    """
+    con = connect()
+    try:
+        attach(con, paths, read_only=read_only)
+        yield con
+    except duckdb.Error as error:
+        raise explained(error, paths.database) from error
+    finally:
+        with suppress(duckdb.Error):
+            detach(con)
+        con.close()
 
 
 def is_attached(con: duckdb.DuckDBPyConnection) -> bool:

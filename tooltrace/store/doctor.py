@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ import duckdb
 
 from tooltrace.errors import StoreBusy, StoreDamaged, StoreError, StoreLocked
 from tooltrace.store import recovery
-from tooltrace.store.connection import attach, connect, explained
+from tooltrace.store.connection import opened
 from tooltrace.store.delivery_lag import DeliveryLag, delivery_lags
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.first_use import check_database
@@ -158,27 +157,20 @@ def _read_database(state: StoreReport, paths: StorePaths) -> tuple[StoreReport, 
     """Return ``state`` with the content of the database, and the offset to which each journal is folded."""
     if not paths.database.exists():
         return state, {}
-    con = connect()
     try:
-        attach(con, paths, read_only=True)
-        version = version_of(con)
-        state = replace(state, schema_version=version)
-        check(version, str(paths.database))
-        if version == 0:
-            refuse_foreign(con, paths.database)
-            return state, {}
-        state = replace(state, rows=_rows(con), losses=_losses(con))
-        offsets = known_offsets(con, paths)
-        recovery.verify_blocks(con)
-    except duckdb.Error as error:
-        return _with_problem(state, explained(error, paths.database)), {}
+        with opened(paths, read_only=True) as con:
+            version = version_of(con)
+            state = replace(state, schema_version=version)
+            check(version, str(paths.database))
+            if version == 0:
+                refuse_foreign(con, paths.database)
+                return state, {}
+            state = replace(state, rows=_rows(con), losses=_losses(con))
+            offsets = known_offsets(con, paths)
+            recovery.verify_blocks(con)
     except StoreError as error:
         return _with_problem(state, error), {}
-    else:
-        return state, offsets
-    finally:
-        with contextlib.suppress(duckdb.Error):
-            con.close()
+    return state, offsets
 
 
 def _with_problem(state: StoreReport, error: StoreError) -> StoreReport:

@@ -15,12 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import duckdb
-
 from tooltrace.errors import StoreError
 from tooltrace.store import recovery, tombstones
 from tooltrace.store.blanking import Change, change_lines
-from tooltrace.store.connection import attach, connect, detach, explained
+from tooltrace.store.connection import opened
 from tooltrace.store.delivery_cursors import DestinationFiles, destinations, folder_of
 from tooltrace.store.journal_scan import fingerprint_of, open_journal
 from tooltrace.store.paths import StorePaths
@@ -118,16 +116,8 @@ def refresh_fingerprints(paths: StorePaths, names: Collection[str]) -> None:
     """
     if not names or not paths.database.exists():
         return
-    con = connect()
-    try:
-        attach(con, paths, read_only=False)
+    with opened(paths, read_only=False) as con:
         update_fingerprints(con, paths, names)
-    except duckdb.Error as error:
-        raise explained(error, paths.database) from error
-    finally:
-        with contextlib.suppress(duckdb.Error):
-            detach(con)
-        con.close()
 
 
 def update_fingerprints(con: DuckDBPyConnection, paths: StorePaths, names: Collection[str]) -> None:

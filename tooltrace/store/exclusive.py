@@ -18,7 +18,7 @@ def existing(path: str | os.PathLike[str] | StorePaths) -> StorePaths:
     paths = StorePaths.of(path)
     check_database(paths)
     if not paths.database.exists() and not paths.journals():
-        raise StoreMissing(f"there is no store at {paths.database}: nothing was recorded there yet")
+        raise StoreMissing(f"found no store at {paths.database}: nothing was recorded there yet")
     return paths
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import duckdb
-
-from tooltrace.store.connection import attach, connect, detach, explained
+from tooltrace.store.connection import opened
 from tooltrace.store.exclusive import existing, locked
 from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths
@@ -61,9 +58,7 @@ def note_locked(paths: StorePaths, file: Path, form: str) -> None:
     Earlier notes whose files are gone from their folders are dropped.
     """
     place = file.resolve()
-    con = connect()
-    try:
-        attach(con, paths, read_only=False)
+    with opened(paths, read_only=False) as con:
         gone = [str(each.path) for each in load_exports(con) if each.path == place or _is_gone(each.path)]
         con.execute("BEGIN")
         con.execute(f"DELETE FROM {_TABLE} WHERE list_contains(CAST(? AS VARCHAR[]), path)", [gone])
@@ -71,28 +66,16 @@ def note_locked(paths: StorePaths, file: Path, form: str) -> None:
             f"INSERT INTO {_TABLE} VALUES (?, ?, ?)", [str(place), form, datetime.now(UTC).replace(tzinfo=None)]
         )
         con.execute("COMMIT")
-    except duckdb.Error as error:
-        raise explained(error, paths.database) from error
-    finally:
-        with contextlib.suppress(duckdb.Error):
-            detach(con)
-        con.close()
 
 
 def exported_files(paths: StorePaths, *, wait: float | None = WAIT_SECONDS) -> list[ExportedFile]:
     """Return the noted files of the store, oldest first, whether they exist or not. Raises StoreBusy and StoreError."""
     lock = locked(paths, wait, "listing exports")
-    con = connect()
     try:
         fold_locked(paths)
-        attach(con, paths, read_only=True)
-        return load_exports(con)
-    except duckdb.Error as error:
-        raise explained(error, paths.database) from error
+        with opened(paths, read_only=True) as con:
+            return load_exports(con)
     finally:
-        with contextlib.suppress(duckdb.Error):
-            detach(con)
-        con.close()
         lock.release()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ import duckdb
 
 from tooltrace.errors import ConfigError, QueryError, StoreError
 from tooltrace.store import erasure, tombstones
-from tooltrace.store.connection import attach, connect, detach, explained
+from tooltrace.store.connection import opened
 from tooltrace.store.erasure import ErasureReport
 from tooltrace.store.exclusive import existing, locked
 from tooltrace.store.exports import ExportedFile, load_exports
@@ -107,19 +106,11 @@ def forget(
 
 
 def _select(paths: StorePaths, selection: Selection) -> tuple[ForgetReport, Tombstone]:
-    con = connect()
-    try:
-        attach(con, paths, read_only=True)
+    with opened(paths, read_only=True) as con:
         con.execute(f"USE {STORE}")
         _find_attempts(con, selection)
         _find_traces_and_spans(con, selection)
         return _report(con), _tombstone(con, selection, tombstones.load(paths).key)
-    except duckdb.Error as error:
-        raise explained(error, paths.database) from error
-    finally:
-        with contextlib.suppress(duckdb.Error):
-            detach(con)
-        con.close()
 
 
 def _find_attempts(con: DuckDBPyConnection, selection: Selection) -> None:

@@ -52,7 +52,7 @@ def merge(
         if source.database == target.database:
             raise StoreError(f"{source.database} is the store to merge into: name other stores as sources")
         if not source.database.exists() and not source.journals():
-            raise StoreMissing(f"there is no store at {source.database}; nothing was merged")
+            raise StoreMissing(f"found no store at {source.database}; nothing was merged")
     lock = Lock(target, activity="merging")
     try:
         if not lock.has_file:

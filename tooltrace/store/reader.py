@@ -148,7 +148,7 @@ def _require(paths: StorePaths) -> None:
         raise StoreError(f"cannot reach the store {paths.database}: {error}") from error
     if not exists:
         raise StoreMissing(
-            f"there is no store at {paths.database}: nothing was recorded there yet; "
+            f"found no store at {paths.database}: nothing was recorded there yet; "
             "run a traced tool, or name another store (--store, $TOOLTRACE_STORE)"
         )
 

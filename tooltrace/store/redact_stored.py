@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-import duckdb
 import orjson
 from msgspec.structs import replace
 
@@ -19,7 +17,7 @@ from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.snapshot import Json
 from tooltrace.store import recovery
 from tooltrace.store.backup import WAIT_SECONDS
-from tooltrace.store.connection import attach, connect, detach, explained
+from tooltrace.store.connection import opened
 from tooltrace.store.erasure import change_journals, refresh_fingerprints
 from tooltrace.store.exclusive import existing, locked
 from tooltrace.store.exports import ExportedFile, load_exports
@@ -139,22 +137,14 @@ def _json_redactor(redaction: Redaction) -> Callable[[str], str]:
 
 
 def _count(paths: StorePaths, redaction: Redaction) -> RedactReport:
-    con = connect()
     found: dict[str, int] = {}
-    try:
-        attach(con, paths, read_only=True)
+    with opened(paths, read_only=True) as con:
         _prepare(con, redaction)
         for table, columns in _columns().items():
             counts = [f"count(*) FILTER (WHERE {_is_changed(name, sql)})" for name, sql in columns.items()]
             row = con.execute(f"SELECT {', '.join(counts)} FROM {STORE}.{table}").fetchone() or ()
             found |= {f"{table}.{name}": count for name, count in zip(columns, row, strict=True) if count}
         return RedactReport(values=found, exports=[each for each in load_exports(con) if each.path.exists()])
-    except duckdb.Error as error:
-        raise explained(error, paths.database) from error
-    finally:
-        with contextlib.suppress(duckdb.Error):
-            detach(con)
-        con.close()
 
 
 def _rewrite(paths: StorePaths, redaction: Redaction, report: RedactReport) -> None:

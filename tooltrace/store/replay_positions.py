@@ -6,7 +6,6 @@ a rewrite both may differ.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from tooltrace.store.connection import attach, connect, detach
+from tooltrace.store.connection import opened
 from tooltrace.store.delivery_cursors import folder_of
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import RECORDS, STORE, row_fingerprint
@@ -61,15 +60,9 @@ class ReplayPositions:
         """Write the positions that the same rows have now; a position without a remaining row is removed."""
         if not self._positions:
             return
-        con = connect()
-        try:
-            attach(con, self._paths, read_only=True)
+        with opened(self._paths, read_only=True) as con:
             for position in self._positions:
                 _move(con, position)
-        finally:
-            with contextlib.suppress(Exception):
-                detach(con)
-            con.close()
 
 
 def _move(con: DuckDBPyConnection, position: _Position) -> None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-import duckdb
-
-from tooltrace.store.connection import attach, connect, explained
+from tooltrace.store.connection import opened
 from tooltrace.store.delivery_lag import DeliveryLag, delivery_lags
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.first_use import check_database
@@ -70,13 +67,10 @@ def recorded_losses(paths: StorePaths, wait: float = WAIT_SECONDS) -> Counter[st
         lock.shared(wait)
         if not paths.database.exists():
             return Counter()
-        with closing(connect()) as con:
-            attach(con, paths, read_only=True)
+        with opened(paths, read_only=True) as con:
             if checked_version(con, str(paths.database)) == 0:
                 return Counter()
             rows = con.execute(f'SELECT reason, sum("count")::BIGINT FROM {STORE}.losses GROUP BY reason').fetchall()
             return Counter(dict(rows))
-    except duckdb.Error as error:
-        raise explained(error, paths.database) from error
     finally:
         lock.release()

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 from msgspec import structs
 
 from tests.ingest.spans.conftest import Take, calls_of, mcp, tool

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -69,7 +68,7 @@ def server() -> Any:
     return shop
 
 
-globals()["Context"] = mcp.Context  # annotations are text here, and looked up among the module's names
+Context = mcp.Context
 
 
 @asynccontextmanager

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from opentelemetry.sdk.trace import TracerProvider
 
 from tests.integrations.otel.conftest import by_call, data
 from tooltrace.core.records import ToolCall

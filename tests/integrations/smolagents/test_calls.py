@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tooltrace as tt
-from tests.integrations.capabilities import Observed, by_id, check, messages
+from tests.integrations.capabilities import Observed, check, messages
 from tooltrace.core.records import ToolCall
 
 pytest.importorskip("smolagents", reason="needs smolagents: make test-shared")
