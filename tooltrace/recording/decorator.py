@@ -18,7 +18,8 @@ from typing import Any, ParamSpec, TypeVar, overload
 from tooltrace.core.keywords import checked_keywords
 from tooltrace.errors import ConfigError
 from tooltrace.normalize import Rule
-from tooltrace.otel.sdk_internals import detach, restore
+from tooltrace.otel import sdk_internals
+from tooltrace.otel.sdk_internals import detach
 from tooltrace.recording import config, generators, injected_parameters, tool_objects
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.generators import NullStreamRecorder, StreamRecorder
@@ -250,7 +251,9 @@ def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
             recorder.raised(attempt, error)
             raise
         try:  # noqa: SIM105 - as detach, without the cost of a call or of a context manager
-            restore(token)
+            sdk_internals.restore(
+                token
+            )  # by way of the module, so that cloudpickle can copy the wrapper to another process
         except ValueError:
             pass
         kind = type(result)

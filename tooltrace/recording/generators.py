@@ -17,7 +17,8 @@ from opentelemetry.context.context import Context
 
 from tooltrace.core.response import is_response
 from tooltrace.faults import pass_on_signal, report_fault, suppress_faults
-from tooltrace.otel.sdk_internals import attach, current_context, detach, restore
+from tooltrace.otel import sdk_internals
+from tooltrace.otel.sdk_internals import detach
 from tooltrace.recording.attempt import Attempt, StreamSnapshot, ValueSnapshot
 from tooltrace.recording.recorder import UNKNOWN, Recorder, activate, span_context
 from tooltrace.redact.snapshot import CUT, snapshot
@@ -126,7 +127,7 @@ class NullStreamRecorder(StreamRecorder):
         self.count = self.room = self.tool_ns = self.consumer_ns = 0
 
     def context(self) -> Context:
-        return current_context()
+        return sdk_internals.current_context()
 
     def add_item(self, item: Any) -> None:
         """Record nothing."""
@@ -209,7 +210,11 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
     def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         inner, stream = begin(*args, **kwargs)
         body = stream.context()
-        send, clock, add_part = inner.send, perf_counter_ns, stream.parts.append
+        send, clock, add_part, attach, current_context, restore = (
+            inner.send, perf_counter_ns, stream.parts.append,
+            # by way of the module: cloudpickle copies no function to another process that refers to a ContextVar
+            sdk_internals.attach, sdk_internals.current_context, sdk_internals.restore,
+        )  # fmt: skip
         value: Any = None
         item: Any = None
         thrown: BaseException | None = None
@@ -267,7 +272,11 @@ def async_generator_function(
     async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         inner, stream = begin(*args, **kwargs)
         body = stream.context()
-        clock = perf_counter_ns
+        clock, attach, current_context = (
+            perf_counter_ns,
+            sdk_internals.attach,
+            sdk_internals.current_context,
+        )  # as above
         value: Any = None
         items: list[Any] = []  # popped in the yield: this frame must not refer to an item that the consumer drops
         thrown: BaseException | None = None
