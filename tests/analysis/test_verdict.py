@@ -13,12 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.story import BROKEN_TOOL, make_story
+from tests.store.conftest import make_call
+from tests.stores import write_records
 from tooltrace.analysis import catalogue, find, query_store
 from tooltrace.analysis.message import message_parts
 from tooltrace.analysis.query_verdict import query_verdict
 from tooltrace.analysis.verdict import INCIDENT_FAILURES, MAX_SENTENCES, Verdict, tools_verdict
 from tooltrace.report.i18n import Translations
 from tooltrace.report.sentences import as_data, as_text
+from tooltrace.store.paths import StorePaths
 
 EN, ZH = Translations("en"), Translations("zh")
 END = datetime(2026, 3, 29, 12, tzinfo=UTC)
@@ -109,6 +112,14 @@ def test_each_query_with_a_verdict_says_it_about_one_row(story):
     assert (
         query_verdict(find("failure_rate"), query_store(story, "failure_rate", since=END + timedelta(days=1))) is None
     )
+
+
+def test_a_query_says_nothing_about_the_most_failing_tool_where_none_failed(tmp_path: Path):
+    store = tmp_path / "t.duckdb"
+    write_records(StorePaths.of(store), *(make_call(number) for number in range(20)))
+    result = query_store(store, "failure_rate")
+    assert [row["failures"] for row in result.dicts()] == [0]
+    assert query_verdict(find("failure_rate"), result) is None
 
 
 def test_every_sentence_has_the_same_values_in_both_languages():

@@ -23,7 +23,7 @@
 it vary within a history and do not split it (see the regions in ``templating``). ``important`` are the columns that a
 narrow table shows first (optional: the order of ``columns``), ``hidden`` the columns without which a row says nothing: a
 table omits the rows in which all of them are 0 or NULL (optional). ``verdict`` is a sentence about one row, with columns
-in braces and ``{group}`` for its group (optional); the row is the ``first`` one, the one with ``max(column)``, or the first
+in braces and ``{group}`` for its group (optional); the row is the ``first`` one, the one with ``max(column)`` unless that is 0, or the first
 one for which ``false(column)``. ``next`` is the command of tooltrace that leads on,
 with columns of the first row in braces. Omit ``source`` where there is no formula. A parameter without ``= default`` is required.
 Two or more spaces separate names, types and meanings.

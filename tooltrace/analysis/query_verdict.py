@@ -37,7 +37,7 @@ def _pick(pick: str, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | N
     kind, _, rest = pick.partition("(")
     name = rest.removesuffix(")")
     if kind == "max":
-        known = [row for row in rows if row.get(name) is not None]
+        known = [row for row in rows if row.get(name)]  # the most of nothing would mislead: "fails most: 0.0 %"
         return max(known, key=lambda row: float(row[name])) if known else None
     if kind == "false":
         return next((row for row in rows if row.get(name) is False), None)
