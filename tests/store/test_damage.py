@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import random
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tooltrace.errors import StoreError
+from tooltrace.errors import StoreDamaged, StoreError
 from tooltrace.store.doctor import examine, mend
 from tooltrace.store.fold import fold
 from tooltrace.store.journal import Journal
@@ -23,6 +24,8 @@ from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
+HEADER_BYTES = 12_288
+BLOCK_BYTES = 262_144
 
 
 def scanned(store: StorePaths) -> tuple[list[str], int, list[str]]:
@@ -155,10 +158,10 @@ def test_readable_rows_of_a_damaged_database_are_recovered(
     for first in (0, 100_000):
         write(*(call(number, arguments=None) for number in range(first, first + 100_000)))
         fold(store)
-    data, block = store.database.read_bytes(), 262_144
-    blocks = (len(data) - 12_288) // block
+    data, block = store.database.read_bytes(), BLOCK_BYTES
+    blocks = (len(data) - HEADER_BYTES) // block
     for number in range(blocks // 2, blocks):  # from the middle on, the first block that is in use
-        middle = 12_288 + number * block + 1000
+        middle = HEADER_BYTES + number * block + 1000
         flipped = bytes(byte ^ 0xFF for byte in data[middle : middle + 64])
         store.database.write_bytes(data[:middle] + flipped + data[middle + 64 :])
         if examine(store).problems:
@@ -170,6 +173,24 @@ def test_readable_rows_of_a_damaged_database_are_recovered(
     assert mending.fold is not None
     assert 50_000 <= mending.fold.salvaged < 200_000
     assert rows("SELECT count(*), count(DISTINCT span_id) FROM tool_calls") == [(mending.fold.salvaged,) * 2]
+
+
+def test_a_query_of_a_connection_says_that_the_database_was_cut(store: StorePaths, write: Any, call: Any) -> None:
+    """The database opens, because its header and its catalogue are whole; a block of rows is missing."""
+    write(*(call(number, text=random.Random(number).randbytes(2_000).hex()) for number in range(500)))
+    fold(store)
+    data, found = store.database.read_bytes(), []
+    for blocks in range(1, len(data) // BLOCK_BYTES + 1):
+        store.database.write_bytes(data[: HEADER_BYTES + blocks * BLOCK_BYTES])
+        try:
+            with open_reader(store.database) as con:
+                con.execute('SELECT sum(length("text")) FROM attempts').fetchall()
+        except StoreDamaged as error:
+            found.append(str(error).startswith("part of the store cannot be read"))
+        store.database.write_bytes(data)
+        for aside in store.database.parent.glob("*.damaged*"):
+            aside.unlink()
+    assert any(found), "some cut leaves a database that opens"
 
 
 @pytest.mark.parametrize("place", [0, 0.3, 0.6, 0.95])

@@ -62,7 +62,8 @@ def open_reader(
     are still in journals, without the database and without any wait. ``cursors``: whether cursors of the connection know
     the names too; where they need not, opening often takes half the CPU time.
     Raises StoreMissing, StoreBusy (another process of tooltrace holds the lock for longer than ``wait_seconds()``),
-    StoreLocked (another program has the database open), StoreDamaged, StoreError.
+    StoreLocked (another program has the database open), StoreDamaged (also from the block, where a query cannot read a
+    part of the database), StoreError.
     """
     paths = StorePaths.of(path)
     check_database(paths)
@@ -94,6 +95,10 @@ def _lease(con: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
     _leased[id(con)] = con
     try:
         yield con
+    except duckdb.Error as error:  # of a query inside the block
+        if damage := damage_of(error):
+            raise damage from error
+        raise
     finally:
         if pid == os.getpid():
             del _leased[id(con)]
@@ -105,14 +110,10 @@ def materialize(
 ) -> DuckDBPyRelation:
     """Return the result of ``sql``, read whole into memory, for use after the lease of ``con`` has ended.
 
-    Detaches the store: its tables are no longer available in ``con``. Raises DuckDB's errors for the SQL, and
-    StoreDamaged where part of the database cannot be read.
+    Detaches the store: its tables are no longer available in ``con``. Raises DuckDB's errors for the SQL.
     """
     con.execute("CREATE SCHEMA memory.settled")
-    try:
-        con.execute(f"CREATE TABLE memory.settled.answer AS {sql}", parameters)
-    except duckdb.Error as error:
-        raise damage_explained(error) from error
+    con.execute(f"CREATE TABLE memory.settled.answer AS {sql}", parameters)
     for name in (*(view.name for view in LOCAL_VIEWS), *(table.name for table in RECORDS.values()), ROLLUPS.name):
         con.execute(f"DROP VIEW IF EXISTS memory.main.{name}")
     con.execute(f"DROP SCHEMA IF EXISTS {SPACE} CASCADE")
@@ -120,10 +121,10 @@ def materialize(
     return con.table("memory.settled.answer")
 
 
-def damage_explained(error: duckdb.Error) -> duckdb.Error | StoreDamaged:
-    """Return StoreDamaged where part of the database could not be read, else ``error`` itself."""
+def damage_of(error: duckdb.Error) -> StoreDamaged | None:
+    """Return StoreDamaged where part of the database could not be read, else None."""
     if not is_unreadable(error):
-        return error
+        return None
     return StoreDamaged(
         f"part of the store cannot be read ({' '.join(str(error).split())[:200]}); "
         "run tooltrace doctor --mend to move it aside and recover the readable rows"

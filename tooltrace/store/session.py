@@ -12,7 +12,7 @@ import duckdb
 from tooltrace.errors import QueryCancelled, QueryError
 from tooltrace.store.base import Cancellation
 from tooltrace.store.horizon import within_horizon
-from tooltrace.store.reader import damage_explained
+from tooltrace.store.reader import damage_of
 from tooltrace.store.result import QueryResult, Statement
 from tooltrace.store.views import JUDGED
 
@@ -60,7 +60,9 @@ class LeasedSession:
                     raise
                 raise QueryCancelled("the query was cancelled while it ran") from error
             except duckdb.Error as error:
-                raise damage_explained(error) from error
+                if damage := damage_of(error):
+                    raise damage from error
+                raise
             return result
 
     def _share(self, con: DuckDBPyConnection, sql: str) -> None:
