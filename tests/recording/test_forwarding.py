@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import contextvars
 import gc
+import sys
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -242,7 +243,8 @@ def test_inspection_sees_the_tools_signature() -> None:
     def describe(tool: Any) -> Any:
         predicates = (
             inspect.isfunction, inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction,
-            asyncio.iscoroutinefunction, inspect.isroutine, callable,
+            inspect.isroutine, callable,
+            *([asyncio.iscoroutinefunction] if sys.version_info < (3, 14) else []),  # deprecated since then
         )  # fmt: skip
         names = ("__name__", "__qualname__", "__module__", "__doc__", "__annotations__", "tag")
         return (
