@@ -287,7 +287,7 @@ parts AS (
     FROM (
         SELECT
             /* by names */ tool, /* end by */
-            CAST(floor((at_us - w.first_us) * 4000.0 / (1 + w.last_us - w.first_us)) AS BIGINT) AS part,
+            CAST(floor((at_us - w.first_us) * 4e3 / (1 + w.last_us - w.first_us)) AS BIGINT) AS part,
             release,
             code,
             count(*) AS calls,
