@@ -58,7 +58,7 @@ WITH RECURSIVE scoped AS (
         coalesce(known_ms(duration_ms), 0) AS duration_ms,
         is_finished(status, ending) AS finished,
         coalesce(status = 'error', false) AS failed
-    FROM attempts
+    FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)

@@ -96,7 +96,7 @@ WITH scoped AS (
         CASE WHEN c.finished THEN CASE WHEN j.correct THEN 1 WHEN NOT j.correct THEN 0 END END AS correct
     FROM (
         SELECT *, is_finished(status, ending) AS finished
-        FROM attempts
+        FROM tool_calls
     ) AS c
     LEFT JOIN judged AS j ON j.span_id = c.span_id
     WHERE ($since IS NULL OR c.started_at >= $since)
