@@ -87,7 +87,7 @@ scoped AS (
     SELECT
         /* by */ tool, /* end by */
         span_id AS attempt_span,
-        draw_key(conversation_id, trace_id) AS draw,
+        text_key(draw_key(conversation_id, trace_id)) AS draw,
         status = 'error' AS failed,
         status <> 'error' AS answered,
         CASE WHEN status <> 'error' AND confidence BETWEEN 0 AND 1 THEN confidence END AS valid_confidence,
@@ -117,28 +117,23 @@ joined AS (
     LEFT JOIN retried_attempts AS l ON l.attempt_span = s.attempt_span
     LEFT JOIN cited AS c ON c.attempt_span = s.attempt_span
 ),
-clustered AS (
+-- figures that need no clusters
+totals AS (
     SELECT
         /* by names */ tool, /* end by */
-        draw,
         count(*) AS attempts,
         count(*) FILTER (WHERE answered) AS results,
         count(*) FILTER (WHERE failed) AS errors,
         count(valid_confidence) AS confident,
-        count(correct) FILTER (WHERE valid_confidence IS NOT NULL) AS labelled,
-        count(*) FILTER (WHERE valid_confidence IS NOT NULL AND correct) AS correct_n,
-        coalesce(sum(CAST(valid_confidence AS DOUBLE)) FILTER (WHERE correct IS NOT NULL), 0.0) AS sum_confidence,
         count(*) FILTER (WHERE valid_confidence IS NOT NULL AND has_signals) AS signalled,
         count(cited_n) AS sourced,
-        coalesce(sum(cited_n), 0) AS citations,
-        coalesce(sum(complete_n), 0) AS complete,
-        coalesce(sum(no_id_n), 0) AS without_id,
-        coalesce(sum(no_type_n), 0) AS without_type,
+        CAST(coalesce(sum(cited_n), 0) AS BIGINT) AS citations,
+        CAST(coalesce(sum(complete_n), 0) AS BIGINT) AS complete,
+        CAST(coalesce(sum(no_id_n), 0) AS BIGINT) AS without_id,
+        CAST(coalesce(sum(no_type_n), 0) AS BIGINT) AS without_type,
         count(*) FILTER (WHERE has_advice) AS advised,
         count(*) FILTER (WHERE failed AND has_code) AS coded,
         count(retryable) FILTER (WHERE failed) AS reported,
-        count(succeeded_later) FILTER (WHERE failed AND retryable) AS retried,
-        count(*) FILTER (WHERE failed AND retryable AND succeeded_later = 1) AS recovered,
         count(*) FILTER (WHERE failed AND (has_user_message OR has_suggestion)) AS helped,
         count(*) FILTER (WHERE failed AND has_user_message) AS with_user_message,
         count(*) FILTER (WHERE failed AND has_suggestion) AS suggested,
@@ -153,38 +148,26 @@ clustered AS (
     FROM joined
     GROUP BY ALL
 ),
-counted AS (
+clustered AS (
     SELECT
         /* by names */ tool, /* end by */
-        CAST(sum(attempts) AS BIGINT) AS attempts,
-        CAST(sum(results) AS BIGINT) AS results,
-        CAST(sum(errors) AS BIGINT) AS errors,
-        CAST(sum(confident) AS BIGINT) AS confident,
+        draw,
+        count(CASE WHEN valid_confidence IS NOT NULL THEN correct END) AS labelled,
+        count(CASE WHEN valid_confidence IS NOT NULL AND correct THEN 1 END) AS correct_n,
+        coalesce(sum(CASE WHEN correct IS NOT NULL THEN CAST(valid_confidence AS DOUBLE) END), 0.0) AS sum_confidence,
+        count(CASE WHEN failed AND retryable THEN succeeded_later END) AS retried,
+        count(CASE WHEN failed AND retryable AND succeeded_later = 1 THEN 1 END) AS recovered
+    FROM joined
+    GROUP BY ALL
+),
+cluster_sums AS (
+    SELECT
+        /* by names */ tool, /* end by */
         CAST(sum(labelled) AS BIGINT) AS labelled,
         CAST(sum(correct_n) AS BIGINT) AS correct_n,
         sum(sum_confidence) AS sum_confidence,
-        CAST(sum(signalled) AS BIGINT) AS signalled,
-        CAST(sum(sourced) AS BIGINT) AS sourced,
-        CAST(sum(citations) AS BIGINT) AS citations,
-        CAST(sum(complete) AS BIGINT) AS complete,
-        CAST(sum(without_id) AS BIGINT) AS without_id,
-        CAST(sum(without_type) AS BIGINT) AS without_type,
-        CAST(sum(advised) AS BIGINT) AS advised,
-        CAST(sum(coded) AS BIGINT) AS coded,
-        CAST(sum(reported) AS BIGINT) AS reported,
         CAST(sum(retried) AS BIGINT) AS retried,
         CAST(sum(recovered) AS BIGINT) AS recovered,
-        CAST(sum(helped) AS BIGINT) AS helped,
-        CAST(sum(with_user_message) AS BIGINT) AS with_user_message,
-        CAST(sum(suggested) AS BIGINT) AS suggested,
-        CAST(sum(traceable) AS BIGINT) AS traceable,
-        CAST(sum(versioned) AS BIGINT) AS versioned,
-        CAST(sum(identified) AS BIGINT) AS identified,
-        CAST(sum(timed) AS BIGINT) AS timed,
-        CAST(sum(ruled) AS BIGINT) AS ruled,
-        CAST(sum(unread) AS BIGINT) AS unread,
-        CAST(sum(hidden) AS BIGINT) AS hidden,
-        min(hidden_call) AS hidden_call,
         count(*) AS clusters,
         count(*) FILTER (WHERE labelled > 0) AS label_clusters,
         CAST(sum(labelled * labelled) AS DOUBLE) AS nn,
@@ -199,6 +182,13 @@ counted AS (
         CAST(sum(recovered * recovered) AS DOUBLE) AS recovered_2
     FROM clustered
     GROUP BY ALL
+),
+counted AS (
+    SELECT t.*, c.labelled, c.correct_n, c.sum_confidence, c.retried, c.recovered, c.clusters, c.label_clusters, c.nn, c.sn,
+        c.ss, c.mm, c.mn, c.ms, c.retry_clusters, c.retried_2, c.recovered_retried, c.recovered_2
+    FROM (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM totals) AS t
+    JOIN (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM cluster_sums) AS c
+        ON c.grp = t.grp
 ),
 with_effective AS (
     SELECT *,

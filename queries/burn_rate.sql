@@ -70,7 +70,7 @@ scoped AS (
         (epoch_us((SELECT ends FROM settings)) - epoch_us(started_at)) / 1000000.0 AS age_s,
         is_finished(status, ending) AS finished,
         coalesce(status = 'error', false) AS failed
-    FROM tool_calls
+    FROM attempts
     WHERE started_at < (SELECT ends FROM settings)
       AND ($since IS NULL OR started_at >= $since)
       AND ($tool IS NULL OR tool = $tool)

@@ -100,8 +100,8 @@ scoped AS (
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
         correct,
         /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS unit
-    FROM tool_calls
-    LEFT JOIN judged ON judged.span_id = tool_calls.span_id
+    FROM attempts
+    LEFT JOIN judged ON judged.span_id = attempts.span_id
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)

@@ -77,7 +77,7 @@ WITH scoped AS (
         status = 'error' AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
         CASE WHEN NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms,
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p
-    FROM tool_calls
+    FROM attempts
     WHERE is_finished(status, ending)
       AND ($tool IS NULL OR tool = $tool)
       AND (($before_since IS NULL OR started_at >= $before_since)

@@ -57,13 +57,13 @@ WITH stops AS (
 ),
 stopped AS (
     SELECT /* by history */ tool, /* end by */ span_id AS stopped_span, draw_key(conversation_id, trace_id) AS stopped_cluster
-    FROM tool_calls
+    FROM attempts
     WHERE span_id IN (SELECT stop_span FROM stops)
       AND ($tool IS NULL OR tool = $tool)
 ),
 continued AS (
     SELECT /* by within */ /* end by */ span_id AS later_span, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS failed
-    FROM tool_calls
+    FROM attempts
     WHERE span_id IN (SELECT next_span FROM stops WHERE decision = 'approved')
       AND is_finished(status, ending)
 ),

@@ -60,57 +60,82 @@
 --   have between them, and (s + 1) (s + 2) for the choice of s (Bonferroni); rate with the prior Beta(1/2, 1/2) of Jeffreys
 --   1946; conversations: beta-binomial (Skellam 1948), correlation by moments (Kleinman 1973)
 WITH scoped AS (
+    -- reads attempts: tool_calls without the messages to the model
     SELECT
         /* by history */ tool, /* end by */
         started_at,
         attempt,
         span_id,
-        draw_key(conversation_id, trace_id) AS cluster,
-        code,
-        rule,
-        rule_grade,
+        text_key(draw_key(conversation_id, trace_id)) AS cluster,
         CASE WHEN is_finished(status, ending)
-             THEN CASE WHEN status = 'error' THEN 1 ELSE 0 END END AS failed
-    FROM tool_calls
+             THEN CASE WHEN status = 'error' THEN 1 ELSE 0 END END AS failed,
+        CASE WHEN status = 'error' THEN code END AS code,
+        CASE WHEN status = 'error' THEN rule END AS rule,
+        CASE WHEN status = 'error' THEN rule_grade END AS rule_grade
+    FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
-with_previous AS (
-    SELECT *,
-        row_number() OVER history AS ordinal,
-        first_value(span_id) OVER history AS first_span,
-        last_value(failed IGNORE NULLS) OVER (
-            PARTITION BY /* by history names */ tool, /* end by */ 1
-            ORDER BY started_at, attempt, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS previous_failed
-    FROM scoped
-    WINDOW history AS (PARTITION BY /* by history names */ tool, /* end by */ 1 ORDER BY started_at, attempt, span_id)
-),
-with_run AS (
-    SELECT *,
-        sum(CASE WHEN failed <> previous_failed OR (previous_failed IS NULL AND failed IS NOT NULL) THEN 1 ELSE 0 END) OVER (
-            PARTITION BY /* by history names */ tool, /* end by */ 1 ORDER BY ordinal
-        ) AS run
-    FROM with_previous
-),
--- a run: consecutive attempts that all failed, or all did not fail
-runs AS (
+-- history: the key of a history; ordinal: the number of an attempt in it
+ordered AS (
     SELECT
         /* by history names */ tool, /* end by */
-        first_span,
-        run,
-        max(failed) AS failed,
-        count(failed) AS attempts,
+        text_key(first_span) AS history,
+        ordinal,
+        started_at,
+        cluster,
+        failed,
+        previous_failed,
+        code,
+        rule,
+        rule_grade
+    FROM (
+        SELECT *,
+            row_number() OVER history AS ordinal,
+            first_value(span_id) OVER history AS first_span,
+            last_value(failed IGNORE NULLS) OVER (
+                PARTITION BY /* by history names */ tool, /* end by */ 1
+                ORDER BY started_at, attempt, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS previous_failed
+        FROM scoped
+        WINDOW history AS (PARTITION BY /* by history names */ tool, /* end by */ 1 ORDER BY started_at, attempt, span_id)
+    ) AS numbered
+),
+histories AS (
+    SELECT
+        /* by history names */ tool, /* end by */
+        history,
+        count(*) AS attempts,
         count(*) - count(failed) AS unfinished,
-        min(started_at) AS started,
-        max(started_at) AS last_seen,
-        arg_min(code, ordinal) FILTER (WHERE failed = 1) AS code,
-        arg_min(rule, ordinal) FILTER (WHERE failed = 1) AS rule,
-        arg_min(rule_grade, ordinal) FILTER (WHERE failed = 1) AS rule_grade
-    FROM with_run
-    WHERE run > 0
+        max(started_at) AS last_seen
+    FROM ordered
     GROUP BY ALL
+),
+-- a run: consecutive attempts that all failed, or all did not fail; run: its number in its history. The rows are the first
+-- attempt of each run, with the number of attempts before it that did not finish
+run_starts AS (
+    SELECT *
+    FROM (
+        SELECT history, ordinal, failed, started_at AS started,
+            count(failed) OVER so_far AS run,
+            count(CASE WHEN failed IS NULL THEN 1 END) OVER so_far AS unfinished_before
+        FROM ordered
+        WHERE failed IS NULL OR previous_failed IS NULL OR failed <> previous_failed
+        WINDOW so_far AS (PARTITION BY history ORDER BY ordinal ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+    ) AS starts_and_unfinished
+    WHERE failed IS NOT NULL
+),
+runs AS (
+    SELECT *, attempts_with_unfinished - unfinished AS attempts
+    FROM (
+        SELECT r.history, r.run, r.failed, r.started, r.ordinal,
+            coalesce(lead(r.ordinal) OVER in_order, h.attempts + 1) - r.ordinal AS attempts_with_unfinished,
+            coalesce(lead(r.unfinished_before) OVER in_order, h.unfinished) - r.unfinished_before AS unfinished
+        FROM run_starts AS r
+        JOIN histories AS h ON h.history = r.history
+        WINDOW in_order AS (PARTITION BY r.history ORDER BY r.run)
+    ) AS bounded_runs
 ),
 classified_runs AS (
     SELECT *,
@@ -118,65 +143,77 @@ classified_runs AS (
              WHEN failed = 0 AND attempts >= $recovering THEN 'up' END AS change
     FROM runs
 ),
+-- an incident: the runs of a history in the state down with the same number of recoveries before them
 with_state AS (
     SELECT *,
         last_value(change IGNORE NULLS) OVER history AS state,
-        count(CASE WHEN change = 'up' THEN 1 END) OVER history AS recoveries,
-        min(CASE WHEN change = 'up' THEN started END) OVER (
-            PARTITION BY /* by history names */ tool, /* end by */ 1
-            ORDER BY run DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS up_at
+        count(CASE WHEN change = 'up' THEN 1 END) OVER history AS incident
     FROM classified_runs
-    WINDOW history AS (
-        PARTITION BY /* by history names */ tool, /* end by */ 1 ORDER BY run ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-    )
+    WINDOW history AS (PARTITION BY history ORDER BY run ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+),
+-- the start of each run that ended an incident, if there was one; incident: the number of recoveries before it
+recoveries AS (
+    SELECT history, incident - 1 AS incident, started AS up_at
+    FROM with_state
+    WHERE change = 'up'
+),
+incident_runs AS (
+    SELECT * FROM with_state WHERE state = 'down'
+),
+-- the finished attempts of incidents
+incident_attempts AS (
+    SELECT a.history, r.incident, r.run, a.ordinal, a.cluster, a.failed, a.code, a.rule, a.rule_grade
+    FROM ordered AS a
+    JOIN (
+        SELECT history, incident, run, ordinal + unnest(range(attempts_with_unfinished)) AS ordinal
+        FROM incident_runs
+    ) AS r ON r.history = a.history AND r.ordinal = a.ordinal
+    WHERE a.failed IS NOT NULL
 ),
 -- of_cluster, failures: attempts and failures of each conversation of a history, in the whole history
 cluster_totals AS (
-    SELECT first_span, cluster, 1.0 * count(failed) AS of_cluster, 1.0 * sum(failed) AS failures
-    FROM with_run
+    SELECT history, cluster, 1e0 * count(failed) AS of_cluster, 1e0 * sum(failed) AS failures
+    FROM ordered
     WHERE failed IS NOT NULL
-    GROUP BY first_span, cluster
+    GROUP BY history, cluster
 ),
 history_totals AS (
-    SELECT first_span, count(*) AS clusters, sum(of_cluster) AS n, sum(failures) AS k, sum(failures * failures) AS kk,
+    SELECT history, count(*) AS clusters, sum(of_cluster) AS n, sum(failures) AS k, sum(failures * failures) AS kk,
         sum(failures * of_cluster) AS kn, sum(of_cluster * of_cluster) AS nn
     FROM cluster_totals
-    GROUP BY first_span
+    GROUP BY history
 ),
 -- the attempts of each incident in each conversation
 incident_clusters AS (
-    SELECT a.first_span, s.recoveries AS incident, a.cluster, 1.0 * count(*) AS in_all, 1.0 * sum(a.failed) AS in_failed
-    FROM with_run AS a
-    JOIN with_state AS s ON s.first_span = a.first_span AND s.run = a.run
-    WHERE s.state = 'down' AND a.failed IS NOT NULL
-    GROUP BY a.first_span, s.recoveries, a.cluster
+    SELECT history, incident, cluster, 1e0 * count(*) AS in_all, 1e0 * sum(failed) AS in_failed
+    FROM incident_attempts
+    GROUP BY history, incident, cluster
 ),
 -- what could be chance: the complete incident, and its longest run of failures alone
 candidates AS (
-    SELECT first_span, incident, 0 AS run, cluster, in_all, in_failed FROM incident_clusters
+    SELECT history, incident, 0 AS run, cluster, in_all, in_failed FROM incident_clusters
     UNION ALL
-    SELECT a.first_span, l.recoveries AS incident, a.run, a.cluster, 1.0 * count(*) AS in_all, 1.0 * count(*) AS in_failed
-    FROM with_run AS a
+    SELECT a.history, a.incident, a.run, a.cluster, 1e0 * count(*) AS in_all, 1e0 * count(*) AS in_failed
+    FROM incident_attempts AS a
     JOIN (
-        SELECT first_span, recoveries, run, row_number() OVER (PARTITION BY first_span, recoveries ORDER BY attempts DESC, run) AS place
-        FROM with_state
-        WHERE state = 'down' AND failed = 1
-    ) AS l ON l.first_span = a.first_span AND l.run = a.run
-    WHERE l.place = 1 AND a.failed = 1
-    GROUP BY a.first_span, l.recoveries, a.run, a.cluster
+        SELECT history, run, row_number() OVER (PARTITION BY history, incident ORDER BY attempts DESC, run) AS place
+        FROM incident_runs
+        WHERE failed = 1
+    ) AS l ON l.history = a.history AND l.run = a.run
+    WHERE l.place = 1
+    GROUP BY a.history, a.incident, a.run, a.cluster
 ),
 -- runs of failures, where those that fewer than `recovering` successes separate are one
 failed_groups AS (
-    SELECT first_span, 1.0 * sum(CASE WHEN failed = 1 AND coalesce(previous_attempts, $recovering) >= $recovering THEN 1 ELSE 0 END) AS failed_groups
-    FROM (SELECT *, lag(attempts) OVER (PARTITION BY first_span ORDER BY run) AS previous_attempts FROM runs) AS with_previous_run
-    GROUP BY first_span
+    SELECT history, 1e0 * sum(CASE WHEN failed = 1 AND coalesce(previous_attempts, $recovering) >= $recovering THEN 1 ELSE 0 END) AS failed_groups
+    FROM (SELECT *, lag(attempts) OVER (PARTITION BY history ORDER BY run) AS previous_attempts FROM runs) AS with_previous_run
+    GROUP BY history
 ),
 -- the other attempts of the history: n of them, k failed, in this number of runs, and the number of their clusters; and
 -- their sums of squares
 others AS (
     SELECT
-        h.first_span,
+        h.history,
         c.incident,
         h.n AS all_n,
         h.clusters AS all_clusters,
@@ -191,9 +228,9 @@ others AS (
         h.kn - c.kn AS kn,
         h.nn - c.nn AS nn
     FROM history_totals AS h
-    JOIN failed_groups AS g ON g.first_span = h.first_span
+    JOIN failed_groups AS g ON g.history = h.history
     JOIN (
-        SELECT r.first_span, r.incident, count(CASE WHEN r.in_failed > 0 THEN 1 END) AS failed_clusters,
+        SELECT r.history, r.incident, count(CASE WHEN r.in_failed > 0 THEN 1 END) AS failed_clusters,
             sum(r.in_failed) AS failures,
             sum(r.in_all - r.in_failed) AS successes,
             count(CASE WHEN t.of_cluster = r.in_all THEN 1 END) AS whole_clusters,
@@ -201,16 +238,15 @@ others AS (
             sum(t.failures * t.of_cluster - (t.failures - r.in_failed) * (t.of_cluster - r.in_all)) AS kn,
             sum(t.of_cluster * t.of_cluster - (t.of_cluster - r.in_all) * (t.of_cluster - r.in_all)) AS nn
         FROM incident_clusters AS r
-        JOIN cluster_totals AS t ON t.first_span = r.first_span AND t.cluster = r.cluster
-        GROUP BY r.first_span, r.incident
-    ) AS c ON c.first_span = h.first_span
+        JOIN cluster_totals AS t ON t.history = r.history AND t.cluster = r.cluster
+        GROUP BY r.history, r.incident
+    ) AS c ON c.history = h.history
 ),
 -- ended: the successes that ended the incident; they are left out because the incident chose them
 with_end AS (
     SELECT o.*, CASE WHEN e.up_at IS NULL THEN 0 ELSE $recovering END AS ended
     FROM others AS o
-    JOIN (SELECT first_span, recoveries, min(up_at) AS up_at FROM with_state WHERE state = 'down' GROUP BY first_span, recoveries) AS e
-        ON e.first_span = o.first_span AND e.recoveries = o.incident
+    LEFT JOIN recoveries AS e ON e.history = o.history AND e.incident = o.incident
 ),
 -- correlation of the attempts of a conversation; 0 if it cannot be estimated
 correlated AS (
@@ -238,7 +274,7 @@ rates AS (
 -- the rate
 chances AS (
     SELECT
-        r.first_span,
+        r.history,
         r.incident,
         c.run,
         sum(c.in_failed) AS failures,
@@ -248,25 +284,25 @@ chances AS (
             ELSE lgamma(r.rate * r.strength + c.in_failed) - lgamma(r.rate * r.strength)
                 - lgamma(r.strength + c.in_failed) + lgamma(r.strength) END) AS log_chance
     FROM rates AS r
-    JOIN candidates AS c ON c.first_span = r.first_span AND c.incident = r.incident
-    GROUP BY r.first_span, r.incident, c.run
+    JOIN candidates AS c ON c.history = r.history AND c.incident = r.incident
+    GROUP BY r.history, r.incident, c.run
 ),
 -- the same with the uncertainty of the rate, times the number of positions where it can start, and the number of places of
 -- the successes in it
 least_chances AS (
-    SELECT r.first_span, r.incident,
+    SELECT r.history, r.incident,
         min((1 + (r.all_n - c.failures) * (1 - r.rate))
             * CASE WHEN $recovering > 1 THEN (c.successes + 1) * (c.successes + 2) ELSE 1 END
             * exp(c.log_chance - c.draws * ln(r.rate)
             + lgamma(r.prior_k + c.draws) - lgamma(r.prior_k) - lgamma(r.prior_n + c.draws) + lgamma(r.prior_n)
             + lgamma(c.failures + c.successes) - lgamma(c.successes + 1) - lgamma(c.failures))) AS by_chance
     FROM rates AS r
-    JOIN chances AS c ON c.first_span = r.first_span AND c.incident = r.incident
-    GROUP BY r.first_span, r.incident
+    JOIN chances AS c ON c.history = r.history AND c.incident = r.incident
+    GROUP BY r.history, r.incident
 ),
 expected AS (
     SELECT
-        r.first_span,
+        r.history,
         r.incident,
         r.failed_clusters,
         CASE WHEN r.all_clusters > 1 AND (r.failed_clusters = 1 OR too_few_draws(r.clusters, r.n, 0)) THEN 1 ELSE 0 END AS few_clusters,
@@ -275,30 +311,51 @@ expected AS (
         (1 + r.runs) * exp(lgamma(0.5 * r.rate + greatest(r.k - r.runs, 0) + r.failures - 1) - lgamma(0.5 * r.rate + greatest(r.k - r.runs, 0))
             - lgamma(0.5 + r.k + r.failures - 1) + lgamma(0.5 + r.k)) AS by_bursts
     FROM rates AS r
-    JOIN least_chances AS c ON c.first_span = r.first_span AND c.incident = r.incident
+    JOIN least_chances AS c ON c.history = r.history AND c.incident = r.incident
+),
+causes AS (
+    SELECT history, incident,
+        arg_min(code, ordinal) AS code,
+        arg_min(rule, ordinal) AS rule,
+        arg_min(rule_grade, ordinal) AS rule_grade
+    FROM incident_attempts
+    WHERE failed = 1
+    GROUP BY history, incident
+),
+counted AS (
+    SELECT
+        history,
+        incident,
+        min(started) AS started_at,
+        CAST(sum(CASE WHEN failed = 1 THEN attempts ELSE 0 END) AS BIGINT) AS failures,
+        CAST(sum(attempts) AS BIGINT) AS attempts,
+        CAST(sum(unfinished) AS BIGINT) AS unfinished,
+        min(run) = 1 AS may_be_older
+    FROM incident_runs
+    GROUP BY history, incident
 ),
 incidents AS (
     SELECT
         /* by history names */ tool, /* end by */
-        recoveries,
-        min(started) AS started_at,
-        min(up_at) AS ended,
-        CAST(sum(CASE WHEN failed = 1 THEN attempts ELSE 0 END) AS BIGINT) AS failures,
-        CAST(sum(attempts) AS BIGINT) AS attempts,
-        max(last_seen) AS last_seen,
-        arg_min(code, s.run) AS code,
-        arg_min(rule, s.run) AS rule,
-        arg_min(rule_grade, s.run) AS rule_grade,
-        CAST(sum(unfinished) AS BIGINT) AS unfinished,
-        min(s.run) = 1 AS may_be_older,
-        min(e.by_chance) AS by_chance,
-        min(e.by_bursts) AS by_bursts,
-        max(e.failed_clusters) AS clusters,
-        max(e.few_clusters) AS few_clusters
-    FROM with_state AS s
-    LEFT JOIN expected AS e ON e.first_span = s.first_span AND e.incident = s.recoveries
-    WHERE s.state = 'down'
-    GROUP BY ALL
+        i.started_at,
+        u.up_at AS ended,
+        i.failures,
+        i.attempts,
+        h.last_seen,
+        c.code,
+        c.rule,
+        c.rule_grade,
+        i.unfinished,
+        i.may_be_older,
+        e.by_chance,
+        e.by_bursts,
+        e.failed_clusters AS clusters,
+        e.few_clusters
+    FROM counted AS i
+    JOIN histories AS h ON h.history = i.history
+    JOIN causes AS c ON c.history = i.history AND c.incident = i.incident
+    LEFT JOIN recoveries AS u ON u.history = i.history AND u.incident = i.incident
+    LEFT JOIN expected AS e ON e.history = i.history AND e.incident = i.incident
 ),
 grouped AS (
     SELECT

@@ -52,7 +52,7 @@ WITH scoped AS (
         is_finished(status, ending) AND coalesce(cached, false) AS from_cache,
         is_finished(status, ending) AND NOT coalesce(cached, false) AND known_ms(duration_ms) IS NOT NULL AS timed,
         known_ms(first_item_ms) AS first_ms
-    FROM tool_calls
+    FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)

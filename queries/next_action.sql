@@ -62,7 +62,8 @@ retried AS (
         count(*) OVER later AS later_tries,
         max(CASE WHEN finished THEN CASE WHEN status <> 'error' THEN 1 ELSE 0 END END) OVER later AS later_success
     FROM scoped
-    WHERE call_id IN (SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1)
+    WHERE ($tool IS NULL OR tool = $tool)
+      AND call_id IN (SELECT call_id FROM scoped WHERE $tool IS NULL OR tool = $tool GROUP BY call_id HAVING count(*) > 1)
     WINDOW later AS (
         PARTITION BY call_key(tool, call_id, conversation_id, host, pid), executed
         ORDER BY attempt_order(attempt, started_at, span_id)
@@ -71,25 +72,25 @@ retried AS (
 ),
 starts AS (
     SELECT
-        conversation_id AS conversation,
+        text_key(conversation_id) AS conversation,
         started_at AS at_time,
-        min(trace_id) AS run,
+        text_key(min(trace_id)) AS run,
         bool_and(parent_span_id IS NOT NULL) AS inside,
         bool_or(ending IN ('paused', 'declined', 'expired') OR span_id IN (SELECT span_id FROM gates)) AS waited
     FROM scoped
     WHERE conversation_id IS NOT NULL
-    GROUP BY ALL
+    GROUP BY text_key(conversation_id), started_at
 ),
 ends AS (
     SELECT
         span_id AS attempt_span,
-        conversation_id AS conversation,
+        text_key(conversation_id) AS conversation,
         -- at least 1 us, so that an attempt ends after its start; an imported duration may be NaN or infinite
         started_at + to_microseconds(CASE
             WHEN coalesce(duration_ms, 0) + coalesce(consumer_ms, 0) BETWEEN 0.001 AND 1e12
             THEN CAST(1000 * (coalesce(duration_ms, 0) + coalesce(consumer_ms, 0)) AS BIGINT)
             ELSE 1 END) AS at_time,
-        trace_id AS run,
+        text_key(trace_id) AS run,
         parent_span_id IS NOT NULL AS inside
     FROM scoped
     WHERE finished AND in_scope AND next_action IN ('stop', 'ask_user', 'human_review') AND conversation_id IS NOT NULL
@@ -109,7 +110,7 @@ attempts_with_outcome AS (
     SELECT
         /* by */ tool, /* end by */
         next_action AS advice,
-        draw_key(conversation_id, scoped.trace_id) AS cluster,
+        text_key(draw_key(conversation_id, scoped.trace_id)) AS cluster,
         CASE
             WHEN next_action = 'retry' THEN coalesce(later_tries, 0) > 0
             WHEN next_action = 'continue' THEN coalesce(later_tries, 0) = 0
@@ -154,7 +155,7 @@ counted AS (
         /* by names */ tool, /* end by */
         advice,
         CAST(sum(n) AS BIGINT) AS n,
-        sum(1.0 * n * n) AS ss,
+        sum(1e0 * n * n) AS ss,
         sum(n * cluster_n) AS sn,
         sum(n / cluster_n) AS clusters_n,
         count(*) FILTER (WHERE observed > 0) AS clusters,

@@ -97,43 +97,47 @@ WITH scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
+bounds AS (
+    SELECT min(at_us) AS first_us, max(at_us) AS last_us, (min(at_us) + max(at_us)) / 2 AS middle FROM scoped
+),
 -- most calls have one attempt and do not need call_key()
-attempts_marked AS (
-    SELECT *, call_id IN (SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1) AS is_multi_attempt
-    FROM scoped
+repeated AS (
+    SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1
+),
+multi_attempts AS (
+    SELECT * FROM scoped WHERE call_id IN (SELECT call_id FROM repeated)
 ),
 call_totals AS (
     SELECT
         /* by names */ tool, /* end by */
         call_tool,
-        draw_key(conversation_id, trace_id) AS cluster,
+        text_key(draw_key(conversation_id, trace_id)) AS cluster,
         1 AS attempts,
         ms,
         failed,
-        CASE WHEN failed THEN started_at END AS last_failed_at,
+        CASE WHEN failed THEN at_us END AS last_failed_us,
         at_us,
         release,
         CASE WHEN failed THEN coalesce(code, '') END AS code,
         CASE WHEN failed THEN left(error_message, 500) END AS message
-    FROM attempts_marked
-    WHERE NOT is_multi_attempt
+    FROM scoped
+    WHERE call_id NOT IN (SELECT call_id FROM repeated)
     UNION ALL
     SELECT
         /* by names */ tool, /* end by */
         call_tool,
-        draw_key(min(conversation_id), min(trace_id)) AS cluster,
+        text_key(draw_key(min(conversation_id), min(trace_id))) AS cluster,
         count(*) AS attempts,
         sum(ms) AS ms,
         arg_max(failed, attempt_order(attempt, started_at, span_id)) AS failed,
-        max(CASE WHEN failed THEN started_at END) AS last_failed_at,
+        max(CASE WHEN failed THEN at_us END) AS last_failed_us,
         max(at_us) AS at_us,
         max(release) AS release,
         CASE WHEN arg_max(failed, attempt_order(attempt, started_at, span_id))
             THEN arg_max(coalesce(code, ''), attempt_order(attempt, started_at, span_id)) END AS code,
         CASE WHEN arg_max(failed, attempt_order(attempt, started_at, span_id))
             THEN left(arg_max(coalesce(error_message, ''), attempt_order(attempt, started_at, span_id)), 500) END AS message
-    FROM attempts_marked
-    WHERE is_multi_attempt
+    FROM multi_attempts
     GROUP BY /* by names */ tool, /* end by */ call_tool, call_key(call_tool, call_id, conversation_id, host, pid)
 ),
 timed AS (
@@ -151,7 +155,7 @@ per_cluster AS (
         sum(attempts) AS attempts,
         sum(ms) FILTER (WHERE failed) AS failed_ms,
         count(ms) FILTER (WHERE failed) AS timed,
-        max(last_failed_at) AS last_failed_at
+        max(last_failed_us) AS last_failed_us
     FROM call_totals
     GROUP BY ALL
 ),
@@ -177,13 +181,13 @@ tool_totals AS (
         sum(attempts) AS attempts,
         sum(failed_ms) AS failed_ms,
         sum(timed) AS timed,
-        max(last_failed_at) AS last_failed_at
+        max(last_failed_us) AS last_failed_us
     FROM per_cluster
     GROUP BY ALL
 ),
 -- the calls of each tool's history, without the order of attempts because that is cheap: a call failed if all attempts did
 earlier AS (
-    SELECT tool AS base_tool, 1 AS is_history, draw_key(min(conversation_id), min(trace_id)) AS cluster,
+    SELECT tool AS base_tool, 1 AS is_history, text_key(draw_key(min(conversation_id), min(trace_id))) AS cluster,
         CASE WHEN bool_and(status = 'error' AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic')) THEN 1 ELSE 0 END AS failed
     FROM attempts
     WHERE is_finished(status, ending)
@@ -191,10 +195,16 @@ earlier AS (
       AND ($tool IS NULL OR tool = $tool)
     GROUP BY tool, call_id, coalesce(conversation_id, host), CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END
     UNION ALL
-    SELECT call_tool AS base_tool, 0 AS is_history, draw_key(min(conversation_id), min(trace_id)) AS cluster,
-        CASE WHEN bool_and(failed) THEN 1 ELSE 0 END AS failed
+    SELECT call_tool AS base_tool, 0 AS is_history, text_key(draw_key(conversation_id, trace_id)) AS cluster,
+        CASE WHEN failed THEN 1 ELSE 0 END AS failed
     FROM scoped
-    CROSS JOIN (SELECT (min(at_us) + max(at_us)) / 2 AS middle FROM scoped) AS w
+    CROSS JOIN bounds
+    WHERE at_us < middle AND call_id NOT IN (SELECT call_id FROM repeated)
+    UNION ALL
+    SELECT call_tool AS base_tool, 0 AS is_history, text_key(draw_key(min(conversation_id), min(trace_id))) AS cluster,
+        CASE WHEN bool_and(failed) THEN 1 ELSE 0 END AS failed
+    FROM multi_attempts
+    CROSS JOIN bounds
     WHERE at_us < middle
     GROUP BY call_tool, call_id, coalesce(conversation_id, host), CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END
 ),
@@ -252,7 +262,7 @@ counted AS (
         coalesce(sum(failed_calls), 0) AS failed_calls,
         sum(attempts) AS attempts,
         sum(failed_ms) / nullif(sum(timed), 0) AS cost_ms,
-        max(last_failed_at) AS last_failed_at,
+        max(last_failed_us) AS last_failed_us,
         coalesce(sum(base_calls), 0) AS base_calls,
         sum(calls * coalesce(base_rate, 0.05)) / nullif(sum(calls), 0) AS base_rate,
         sum(calls * coalesce(base_low, 0.05)) / nullif(sum(calls), 0) AS base_low,
@@ -287,7 +297,7 @@ parts AS (
     FROM (
         SELECT
             /* by names */ tool, /* end by */
-            CAST(floor((at_us - w.first_us) * 4000.0 / (1 + w.last_us - w.first_us)) AS BIGINT) AS part,
+            CAST(floor((at_us - w.first_us) * 4e3 / (1 + w.last_us - w.first_us)) AS BIGINT) AS part,
             release,
             code,
             count(*) AS calls,
@@ -433,7 +443,7 @@ SELECT
     hurt_ms,
     hurt_ms / nullif(sum(hurt_ms) OVER (), 0) AS hurt_share,
     p95,
-    last_failed_at,
+    make_timestamp(last_failed_us) AS last_failed_at,
     too_few_draws(clusters, calls, $min_n) OR coalesce(few_old_clusters = 1, false) AS too_few,
     base_rate AS baseline_rate,
     CAST(base_calls AS BIGINT) AS baseline_calls,

@@ -50,8 +50,8 @@ WITH RECURSIVE scoped AS (
         CAST(confidence AS DOUBLE) AS p,
         /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS cluster,
         correct
-    FROM tool_calls
-    LEFT JOIN judged ON judged.span_id = tool_calls.span_id
+    FROM attempts
+    LEFT JOIN judged ON judged.span_id = attempts.span_id
     WHERE is_finished(status, ending)
       AND confidence BETWEEN 0 AND 1
       AND ($since IS NULL OR started_at >= $since)

@@ -132,7 +132,7 @@ call_totals AS (
     GROUP BY end_span
 ),
 -- one row per call: the attempt that ended it, with the totals of all its attempts
-ends AS (
+repeated_ends AS (
     SELECT
         e.*,
         coalesce(s.attempts_n, CASE WHEN e.finished THEN 1 ELSE 0 END) AS attempts_n,
@@ -142,17 +142,29 @@ ends AS (
         coalesce(s.flagged, CASE WHEN e.failed AND e.retryable THEN 1 ELSE 0 END) AS flagged,
         s.failures, s.flagged_again, s.flagged_good, s.unflagged_again, s.unflagged_good,
         s.gaps, s.violations, s.zero_gaps, s.shrinking_gaps, s.waits_asked, s.ignored
-    FROM (
-        SELECT * FROM scoped WHERE call_id NOT IN (SELECT call_id FROM multi_attempt_calls)
-        UNION ALL
-        SELECT * EXCLUDE (end_span) FROM ended WHERE span_id = end_span
-    ) AS e
+    FROM ended AS e
     LEFT JOIN call_totals AS s ON s.end_span = e.span_id
+    WHERE e.span_id = e.end_span
 ),
-per_cluster AS (
+-- most calls have one attempt, and few figures
+single_clusters AS (
     SELECT
         /* by */ tool, /* end by */
-        draw_key(conversation_id, trace_id) AS cluster,
+        text_key(draw_key(conversation_id, trace_id)) AS cluster,
+        count(*) FILTER (WHERE finished) AS calls,
+        count(*) FILTER (WHERE failed) AS gave_up,
+        sum(tool_ms) FILTER (WHERE finished) AS spent_ms,
+        count(*) FILTER (WHERE failed AND retryable) AS flagged,
+        count(tool_ms) FILTER (WHERE finished) AS timed,
+        count(*) AS n
+    FROM scoped
+    WHERE call_id NOT IN (SELECT call_id FROM multi_attempt_calls)
+    GROUP BY ALL
+),
+repeated_clusters AS (
+    SELECT
+        /* by */ tool, /* end by */
+        text_key(draw_key(conversation_id, trace_id)) AS cluster,
         count(*) FILTER (WHERE finished) AS calls,
         sum(attempts_n) AS attempts,
         count(*) FILTER (WHERE attempts_n > 1) AS retried,
@@ -173,7 +185,42 @@ per_cluster AS (
         coalesce(sum(ignored), 0) AS ignored,
         sum(untimed) AS untimed,
         sum(unfinished) AS unfinished
-    FROM ends
+    FROM repeated_ends
+    GROUP BY ALL
+),
+per_cluster AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        cluster,
+        sum(calls) AS calls,
+        sum(attempts) AS attempts,
+        sum(retried) AS retried,
+        sum(recovered) AS recovered,
+        sum(gave_up) AS gave_up,
+        sum(wasted_ms) AS wasted_ms,
+        sum(spent_ms) AS spent_ms,
+        sum(flagged_again) AS flagged_again,
+        sum(flagged_good) AS flagged_good,
+        sum(flagged) AS flagged,
+        sum(unflagged_again) AS unflagged_again,
+        sum(known_good) AS known_good,
+        sum(gaps) AS gaps,
+        sum(violations) AS violations,
+        sum(zero_gaps) AS zero_gaps,
+        sum(shrinking_gaps) AS shrinking_gaps,
+        sum(waits_asked) AS waits_asked,
+        sum(ignored) AS ignored,
+        sum(untimed) AS untimed,
+        sum(unfinished) AS unfinished
+    FROM (
+        SELECT * FROM repeated_clusters
+        UNION ALL
+        SELECT /* by names */ tool, /* end by */ cluster, calls, calls AS attempts, 0 AS retried, 0 AS recovered, gave_up,
+            CASE WHEN timed > 0 THEN 0.0 END AS wasted_ms, spent_ms, 0 AS flagged_again, 0 AS flagged_good, flagged,
+            0 AS unflagged_again, 0 AS known_good, 0 AS gaps, 0 AS violations, 0 AS zero_gaps, 0 AS shrinking_gaps,
+            0 AS waits_asked, 0 AS ignored, calls - timed AS untimed, n - calls AS unfinished
+        FROM single_clusters
+    ) AS both_kinds
     GROUP BY ALL
 ),
 counted AS (

@@ -49,7 +49,7 @@
 WITH scoped AS (
     SELECT *,
         is_finished(status, ending) AS finished
-    FROM tool_calls
+    FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)

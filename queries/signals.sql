@@ -50,8 +50,8 @@ WITH scoped AS (
         correct,
         signals,
         draw_key(conversation_id, trace_id) AS draw
-    FROM tool_calls
-    LEFT JOIN judged ON judged.span_id = tool_calls.span_id
+    FROM attempts
+    LEFT JOIN judged ON judged.span_id = attempts.span_id
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)

@@ -116,6 +116,12 @@ def test_calls_of_a_conversation_are_one_draw_and_else_calls_of_a_trace() -> Non
     assert not one("draw_key(NULL, 't1') = draw_key(NULL, 't2')")
 
 
+def test_texts_have_keys_of_their_own() -> None:
+    assert one("count(DISTINCT text_key(concat('conversation_', i))) FROM range(100000) AS numbers(i)") == 100_000
+    assert one("typeof(text_key('a'))") == "UBIGINT"
+    assert one("text_key('a') = text_key(concat('', 'a'))")
+
+
 @given(st.floats(1, 1e7))
 def test_the_quantile_is_that_of_students_t(df: float) -> None:
     assert one("t_quantile(?)", df) == pytest.approx(stats.t.ppf(0.975, df), rel=2e-7)
