@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
@@ -146,7 +145,7 @@ async def _rows(
     cache = app_state(request).cache
     params = _newest(request, state, limit)
     if bottom[0] is not None:
-        params |= {"since": bottom[0], "until_span": bottom[1]}
+        params |= {"down_to": bottom[0], "down_to_span": bottom[1]}
     try:
         return (await (cache.query_once if current else cache.query)("attempts", **params)).dicts()
     except StoreMissing:
@@ -156,21 +155,13 @@ async def _rows(
 def _newest(request: Request, state: ListState, limit: int) -> dict[str, Any]:
     params = {**time_range(request.query_params).params, **state.params, "limit": limit}
     if up_to := request.query_params.get("up_to"):
-        params["until"] = _just_after(up_to)
+        params |= {"before": up_to, "before_span": ""}  # up to this time, it included
     return params
 
 
 def _counted(request: Request, state: ListState) -> dict[str, Any]:
     window = time_range(request.query_params)
     return {**window.params, **state.filters, "parts": PARTS, "seconds": interval_of(window)}
-
-
-def _just_after(time: str) -> str:
-    """Return the microsecond after ``time``; any other text is returned unchanged, and the query rejects it."""
-    try:
-        return (datetime.fromisoformat(time) + timedelta(microseconds=1)).isoformat()
-    except (ValueError, OverflowError):
-        return time
 
 
 def _top(rows: list[dict[str, Any]]) -> tuple[str | None, str | None]:

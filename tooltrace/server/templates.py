@@ -45,7 +45,7 @@ GLOSSARY = {
 }
 """The term that explains a query's panel best: its anchor on the page of the glossary."""
 _YEAR = 365 * 24 * 3600
-PAGES = frozenset({"/", "/tool", "/calls", "/call", "/sql"})
+PAGES = frozenset({"/", "/tool", "/calls", "/call", "/sql", "/compare"})
 CARRIED = frozenset({"since", "until"})
 """Parameters of an address that every link to a page keeps, unless it sets one of them."""
 
