@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tooltrace.report.i18n import Translations
-from tooltrace.server.templates import GLOSSARY
+from tooltrace.server.terms import COLUMN_TERMS, PANEL_TERMS
 
 from .conftest import call
 
@@ -16,7 +16,7 @@ def test_both_languages_have_the_same_terms():
 
 def test_every_panel_links_to_a_term(shown):
     client = shown(call())
-    assert set(GLOSSARY.values()) <= set(Translations("en").glossary)
+    assert {*PANEL_TERMS.values(), *COLUMN_TERMS.values()} <= set(Translations("en").glossary)
     anchors = re.findall(r'href="/glossary#([\w-]+)"', client.get("/").text)
     assert "incident" in anchors
     text = client.get("/glossary?lang=zh").text

@@ -27,7 +27,7 @@ from tooltrace.version import __version__
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_MODULES = ("zone", "numbers", "chart_parts", "time_marks", "time_selection", "timeline", "charts", "sparks")
+_MODULES = ("zone", "numbers", "chart_parts", "time_marks", "time_selection", "timeline", "charts", "sparks", "sort")
 _STYLES = (
     "styles/tooltrace.css",
     "styles/verdict.css",

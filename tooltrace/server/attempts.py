@@ -14,7 +14,7 @@ from tooltrace.report.templates import iso
 from tooltrace.server.histogram import PARTS, histogram, interval_of
 from tooltrace.server.list_export import MAX_ROWS
 from tooltrace.server.list_state import CHOICES, SORTABLE, ListState
-from tooltrace.server.request import app_state, time_range
+from tooltrace.server.request import app_state, missing_data, time_range
 from tooltrace.server.templates import render
 
 PAGE: Final = 50
@@ -63,7 +63,7 @@ async def first(request: Request) -> Response:
         list=state,
         more=more,
         version_shown=version,
-        missing=_missing(request, rows),
+        missing=None if rows else await missing_data(request),
         **shown,
     )
 
@@ -82,7 +82,7 @@ async def _sorted(request: Request, state: ListState, version: str) -> Response:
         list=state,
         more=more,
         version_shown=version,
-        missing=_missing(request, rows),
+        missing=None if rows else await missing_data(request),
         **shown,
     )
 
@@ -166,10 +166,6 @@ def _counted(request: Request, state: ListState) -> dict[str, Any]:
 
 def _top(rows: list[dict[str, Any]]) -> tuple[str | None, str | None]:
     return (iso(rows[0]["ended_at"]), rows[0]["span_id"]) if rows else (None, None)
-
-
-def _missing(request: Request, rows: list[dict[str, Any]]) -> bool:
-    return not rows and not app_state(request).cache.has_data()
 
 
 ROUTES = [
