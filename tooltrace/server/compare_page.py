@@ -43,7 +43,6 @@ class ComparisonRequest:
     comparison: Comparison
     params: dict[str, Any]
     """Parameters of the query ``compare``."""
-    is_of_versions: bool
 
     @classmethod
     def read(cls, address: QueryParams, now: datetime) -> ComparisonRequest | None:
@@ -51,18 +50,19 @@ class ComparisonRequest:
         given = {name: address.get(name, "").strip() or None for name in ("tool", "version", "before_version")}
         window = time_range(address)
         ends = {"since": window.since, "until": window.until}
-        if given["version"] or given["before_version"]:
+        after = _side(now, {**ends, **given}, "")
+        if is_of_versions(address):
             if not (given["version"] and given["before_version"]):
                 return None
-            before = {f"before_{name}": value for name, value in ends.items()}
+            before: dict[str, Any] = {f"before_{name}": value for name, value in ends.items()}
         else:
             start = address.get("before_since", "").strip() or window.before
             if start is None:
                 return None
             before = {"before_since": start, "before_until": address.get("before_until", "").strip() or window.since}
         params = {name: value for name, value in {**before, **ends, **given}.items() if value is not None}
-        comparison = Comparison.of(_side(now, params, "before_"), _side(now, params, ""), tool=given["tool"])
-        return cls(comparison=comparison, params=params, is_of_versions=bool(given["version"]))
+        comparison = Comparison.of(_side(now, params, "before_"), after, tool=given["tool"])
+        return cls(comparison=comparison, params=params)
 
     def calls_address(self, side: ComparisonSide, tool: str | None, **more: str) -> str:
         """Return the address of the list with the calls of one side."""
@@ -88,6 +88,11 @@ def _side(now: datetime, params: dict[str, Any], prefix: str) -> ComparisonSide:
     )
 
 
+def is_of_versions(address: QueryParams) -> bool:
+    """Whether ``address`` compares two versions, rather than two time ranges."""
+    return bool(address.get("version") or address.get("before_version") or address.get("by") == "version")
+
+
 async def compare(request: Request) -> Response:
     """Render the page: the two sides and how to choose others; the result loads by itself."""
     address = request.query_params
@@ -97,12 +102,11 @@ async def compare(request: Request) -> Response:
         compared, error = None, str(wrong)
     if compared is not None:
         app_state(request).cache.prefetch("compare", **compared.params)
-    is_of_versions = bool(address.get("version") or address.get("before_version") or address.get("by") == "version")
     return render(
         request,
         "pages/compare.html",
         compared=compared,
-        is_of_versions=is_of_versions,
+        is_of_versions=is_of_versions(address),
         wrong=error,
         tool=address.get("tool", "").strip() or None,
     )
