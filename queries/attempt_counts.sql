@@ -1,12 +1,12 @@
 -- How many attempts match the filters, over time and by status?
 --
--- One row per interval and status in which attempts ended, in order; intervals without attempts are left out. The filters
+-- One row per interval and status in which attempts started, in order; intervals without attempts are left out. The filters
 -- are those of attempts, so that the counts add up to its rows. All intervals have the same length: `seconds`, or else the
 -- shortest round length, from a second to 365 days, for which the attempts span at most `parts` intervals.
 --
 -- parameters:
---   since            timestamp = NULL  attempts that ended at this time or later
---   until            timestamp = NULL  attempts that ended before this time
+--   since            timestamp = NULL  attempts that started at this time or later
+--   until            timestamp = NULL  attempts that started before this time
 --   tool             text = NULL       this tool only
 --   version          text = NULL       this version of the tool only
 --   status           text = NULL       this status only: success, partial or error
@@ -23,12 +23,12 @@
 --   max_confidence   number = NULL     confidence below this value
 --   text             text = NULL       text in the ids, error message, arguments, answer or result; case-insensitive
 --   seconds          positive = NULL   length of an interval
---   parts            integer = 60      maximum number of intervals; one more if the first attempt ends inside an interval
+--   parts            integer = 60      maximum number of intervals; one more if the first attempt starts inside an interval
 -- columns:
 --   started   time   start of the interval
 --   seconds   count  length of the interval
 --   status    text   status of the attempts; NULL if they reported none
---   attempts  count  attempts that ended in the interval
+--   attempts  count  attempts that started in the interval
 -- important: started, status, attempts
 -- next: query attempts
 WITH judgements AS (
@@ -40,14 +40,12 @@ received AS (
     WHERE $model_saw_error IS NOT NULL
     GROUP BY span_id
 ),
-ended AS (
-    SELECT
-        status,
-        -- at most 1e12 ms (31 years): an imported duration may be any number
-        started_at + to_microseconds(CAST(1000 * least(greatest(
-            coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT)) AS ended_at
+scoped AS (
+    SELECT status, epoch_us(started_at) / 1e6 AS at_s
     FROM attempts
-    WHERE ($tool IS NULL OR tool = $tool)
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
       AND ($version IS NULL OR tool_version = $version)
       AND ($status IS NULL OR status = $status)
       AND ($code IS NULL OR code = $code)
@@ -69,12 +67,6 @@ ended AS (
       AND ($max_confidence IS NULL OR confidence < $max_confidence)
       AND ($text IS NULL OR contains(lower(concat_ws(' ', call_id, span_id, error_message, arguments, "text", result)),
             lower($text)))
-),
-scoped AS (
-    SELECT status, epoch_us(ended_at) / 1e6 AS at_s
-    FROM ended
-    WHERE ($since IS NULL OR ended_at >= $since)
-      AND ($until IS NULL OR ended_at < $until)
 ),
 -- the last length also applies to windows that are too long for 'parts' intervals of it
 lengths AS (

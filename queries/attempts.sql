@@ -1,16 +1,17 @@
 -- Which attempts match the filters?
 --
--- One row per attempt that matches all filters, the most recently ended first. To read the next page, pass ended_at and
--- span_id of the last row as `before` and `before_span`. `since` and `until` apply to the end time, as in recent.
--- `until_span` refines `since`: of the attempts that ended exactly at `since`, only those with a span id up to `until_span`
--- are returned. In any other order, which `sort` sets, the next page begins after `offset` rows; unknown values come last.
+-- One row per attempt that started in the time range and matches all filters, the most recently ended first: an attempt is
+-- recorded when it ends, so new attempts come first however long they ran. To read the next page, pass ended_at and span_id
+-- of the last row as `before` and `before_span`; to read all rows down to a known one, pass them as `down_to` and
+-- `down_to_span`. In any other order, which `sort` sets, the next page begins after `offset` rows; unknown values come last.
 --
 -- parameters:
---   since            timestamp = NULL  attempts that ended at this time or later
---   until            timestamp = NULL  attempts that ended before this time
---   until_span       text = NULL       of the attempts that ended exactly at since: span ids up to this one
+--   since            timestamp = NULL  attempts that started at this time or later
+--   until            timestamp = NULL  attempts that started before this time
 --   before           timestamp = NULL  next page: ended_at of the last row
 --   before_span      text = NULL       next page: span_id of the last row
+--   down_to          timestamp = NULL  ended_at of the last row to return
+--   down_to_span     text = NULL       span_id of the last row to return
 --   tool             text = NULL       this tool only
 --   version          text = NULL       this version of the tool only
 --   status           text = NULL       this status only: success, partial or error
@@ -62,7 +63,9 @@ ended AS (
         started_at + to_microseconds(CAST(1000 * least(greatest(
             coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT)) AS ended_at
     FROM attempts
-    WHERE ($tool IS NULL OR tool = $tool)
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
       AND ($version IS NULL OR tool_version = $version)
       AND ($status IS NULL OR status = $status)
       AND ($code IS NULL OR code = $code)
@@ -102,8 +105,8 @@ SELECT
     agent,
     span_id
 FROM ended
-WHERE ($since IS NULL OR ended_at > $since OR ended_at = $since AND ($until_span IS NULL OR span_id <= $until_span))
-  AND ($until IS NULL OR ended_at < $until)
+WHERE ($down_to IS NULL OR ended_at > $down_to
+        OR ended_at = $down_to AND ($down_to_span IS NULL OR span_id <= $down_to_span))
   AND ($before IS NULL OR ended_at < $before OR ended_at = $before AND span_id > coalesce($before_span, ''))
 ORDER BY
     CASE

@@ -2,7 +2,8 @@
 --
 -- One row per attempt, and one per span of another library, such as an agent run, a model response or a request, in order
 -- of time. Pass `trace_id`, `conversation`, or both. The steps of a conversation are its attempts and the spans of their
--- traces. `parent_span_id` gives the tree; the attempts of one call have the same tool and call_id.
+-- traces, and the traces in which a span of an agent or a model names the conversation, although no tool was called.
+-- `parent_span_id` gives the tree; the attempts of one call have the same tool and call_id.
 --
 -- parameters:
 --   trace_id      text = NULL      steps of this trace
@@ -31,7 +32,32 @@
 --   parent_span_id  text   id of the enclosing span
 -- important: started_at, kind, tool, span, status, duration_ms, code, call_id
 -- next: show {call_id}
-WITH described AS (
+WITH of_conversation AS (
+    SELECT trace_id FROM attempts WHERE conversation_id = $conversation
+    UNION
+    SELECT trace_id
+    FROM spans
+    -- most spans are excluded by their text, before their JSON is read; a JSON text escapes quotes and backslashes
+    WHERE (contains(CAST(attributes AS VARCHAR), $conversation) OR contains($conversation, '"') OR contains($conversation, '\'))
+      AND coalesce(
+            attributes ->> '$."gen_ai.conversation.id"',
+            attributes ->> '$."traceloop.association.properties.session_id"',
+            attributes ->> '$."traceloop.association.properties.thread_id"',
+            attributes ->> '$."langfuse.session.id"',
+            attributes ->> '$."ai.telemetry.metadata.sessionId"',
+            attributes ->> '$."ai.telemetry.metadata.conversationId"',
+            attributes ->> '$."ai.telemetry.metadata.threadId"',
+            attributes ->> '$."ai.telemetry.metadata.chatId"',
+            -- other spans have this attribute as well, such as those of a browser session
+            CASE WHEN coalesce(
+                    attributes ->> '$."gen_ai.operation.name"',
+                    attributes ->> '$."openinference.span.kind"',
+                    attributes ->> '$."traceloop.span.kind"',
+                    attributes ->> '$."langfuse.observation.type"'
+                ) IS NOT NULL THEN attributes ->> '$."session.id"' END
+        ) = $conversation
+),
+described AS (
     SELECT
         trace_id, span_id, parent_span_id, name, scope, status, status_message, started_at, duration_ms,
         lower(coalesce(
@@ -50,7 +76,7 @@ WITH described AS (
         ) AS model
     FROM spans
     WHERE trace_id = $trace_id
-       OR trace_id IN (SELECT trace_id FROM attempts WHERE conversation_id = $conversation)
+       OR trace_id IN (SELECT trace_id FROM of_conversation)
 )
 SELECT
     started_at,

@@ -5,16 +5,17 @@
 -- without a confidence). The accuracy of a tool is estimated as the sum over its bands of share × accuracy of the band. A
 -- further label of a band with n labels reduces the variance of that estimate by about
 -- share² × p (1 - p) / ((n + 2) (n + 3)), where p = (right + 1) / (n + 2). Rows are ordered by that reduction, so large,
--- uncertain and little labelled bands come first, and each row counts the rows of its stratum before it as labelled. Bands
--- without a confidence come last: they say nothing about calibration. Within a stratum the order is random, but the same
--- for the same `seed`.
+-- uncertain and little labelled bands come first, and each row counts the rows of its stratum before it as labelled. Calls
+-- without a confidence teach nothing about calibration, so they are left out; with `without_confidence` = yes they come
+-- last: their labels show how often a tool is right. Within a stratum the order is random, but the same for the same `seed`.
 --
 -- parameters:
---   since  timestamp = NULL  attempts that started at this time or later
---   until  timestamp = NULL  attempts that started before this time
---   tool   text = NULL       this tool only
---   seed   integer = 0       another seed gives another random choice
---   limit  integer = 20      number of attempts
+--   since               timestamp = NULL  attempts that started at this time or later
+--   until               timestamp = NULL  attempts that started before this time
+--   tool                text = NULL       this tool only
+--   seed                integer = 0       another seed gives another random choice
+--   without_confidence  text = 'no'       yes: calls without a confidence too, after all others
+--   limit               integer = 20      number of attempts
 -- columns:
 --   tool         text    name of the tool
 --   band         text    low, middle, high, or none without a confidence
@@ -86,5 +87,6 @@ SELECT
 FROM candidates AS c
 JOIN shares AS h ON h.tool = c.tool AND h.rank = c.rank
 WHERE c.before < $limit
+  AND (c.rank < 4 OR $without_confidence = 'yes')
 ORDER BY CASE WHEN c.rank = 4 THEN 1 ELSE 0 END, gain DESC, c.tool, c.rank, c.before
 LIMIT $limit

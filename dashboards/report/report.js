@@ -1,5 +1,6 @@
 import { localize, number, relocalizeTimes } from "./numbers.js";
 import { draw, redraw } from "./charts.js";
+import { sortable } from "./sort.js";
 import { sparks } from "./sparks.js";
 import { fixZone, zoneButton } from "./zone.js";
 
@@ -69,4 +70,5 @@ for (const cell of document.querySelectorAll("td[data-v]")) {
 
 localize(document.body);
 sparks(document.body);
+sortable(document.body);
 for (const figure of document.querySelectorAll("figure[data-chart]")) near.observe(figure);

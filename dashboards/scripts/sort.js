@@ -1,5 +1,5 @@
 // Tables sort by their headers: a button in each, with the mouse and the keyboard. The address keeps the order (sort.NAME=column
-// or -column), so that a link or a reload shows the same. Values are read from the cells: <data value>, <time datetime> or data-value.
+// or -column), so that a link or a reload shows the same. Values are read from the cells: data-value, <time datetime>, <data value> or data-v.
 import { within } from "./numbers.js";
 
 const PREFIX = "sort.";
@@ -11,6 +11,7 @@ function value(cell) {
   if (time) return Date.parse(time.dateTime);
   const number = cell.querySelector("data[value]");
   if (number) return number.value === "" ? null : Number(number.value);
+  if (cell.dataset.v !== undefined) return Number.parseFloat(cell.dataset.v); // the figure in a cell of a report
   const text = cell.textContent.trim();
   if (text === "" || text === "–") return null;
   return text;
@@ -40,10 +41,11 @@ function show(table, index, descending) {
   order(table, index, descending);
 }
 
+// A report that is opened from a file keeps its address if the browser does not allow another.
 function remember(name, key) {
   const address = new URL(location.href);
   address.searchParams.set(PREFIX + name, key);
-  history.replaceState(history.state, "", address);
+  try { history.replaceState(history.state, "", address); } catch { /* see above */ }
 }
 
 export function sortable(part) {
@@ -53,12 +55,12 @@ export function sortable(part) {
     const chosen = new URL(location.href).searchParams.get(PREFIX + name);
     [...(table.tHead?.rows[0]?.cells ?? [])].forEach((head, index) => {
       if (head.dataset.unsorted !== undefined || !head.textContent.trim()) return;
-      const key = head.textContent.trim();
+      const term = head.querySelector(".term"), key = head.textContent.trim();
       const button = document.createElement("button");
       button.type = "button";
       button.className = "sorter";
-      button.append(...head.childNodes);
-      head.append(button);
+      button.append(...[...head.childNodes].filter((node) => node !== term));
+      head.prepend(button);
       button.addEventListener("click", () => {
         const now = head.getAttribute("aria-sort");
         const descending = now ? now === "ascending" : head.classList.contains("num");

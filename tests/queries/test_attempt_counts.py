@@ -68,14 +68,14 @@ def test_no_attempts_have_no_rows(engine):
 
 
 def test_the_filters_are_those_of_attempts():
-    paging = {"until_span", "before", "before_span", "sort", "offset", "limit"}
+    paging = {"down_to", "down_to_span", "before", "before_span", "sort", "offset", "limit"}
     names = {parameter.name for parameter in find("attempts").header.parameters} - paging
     assert {parameter.name for parameter in find("attempt_counts").header.parameters} - {"parts", "seconds"} == names
 
 
 def filters_of(name: str) -> str:
     text = find(name).text
-    return text[text.index("    WHERE ($tool IS NULL") : text.index("lower($text)))")]
+    return text[text.index("    WHERE ($since IS NULL") : text.index("lower($text)))")]
 
 
 def test_the_conditions_are_those_of_attempts():

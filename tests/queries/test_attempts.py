@@ -45,7 +45,7 @@ def test_the_list_down_to_a_row_ends_with_it(engine, make, times, data):
     all_rows = answer(con, limit=1000)
     place = data.draw(st.integers(0, len(all_rows) - 1))
     end = all_rows[place]
-    assert answer(con, since=end["ended_at"].isoformat(), until_span=end["span_id"]) == all_rows[: place + 1]
+    assert answer(con, down_to=end["ended_at"].isoformat(), down_to_span=end["span_id"]) == all_rows[: place + 1]
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,16 @@ def test_each_filter(engine, make, params, expected):
         make(call_id="d", conversation_id="other", confidence=0.25, started_at=START + timedelta(minutes=1)),
     )
     assert {row["call_id"] for row in answer(con, **params)} == expected
+
+
+def test_the_time_range_selects_by_the_start_and_the_order_is_by_the_end(engine, make):
+    con = engine(
+        make(call_id="long", started_at=START, duration_ms=60_000.0),
+        make(call_id="short", started_at=START + timedelta(seconds=10)),
+        make(call_id="later", started_at=START + timedelta(seconds=30)),
+    )
+    range_ = {"since": START.isoformat(), "until": (START + timedelta(seconds=30)).isoformat()}
+    assert [row["call_id"] for row in answer(con, **range_)] == ["long", "short"]
 
 
 def test_said_is_a_short_form_of_the_error_the_text_or_the_result(engine, make):

@@ -55,6 +55,32 @@ def test_the_steps_of_a_conversation_include_the_spans_of_its_traces(engine, mak
 
 
 @pytest.mark.parametrize(
+    ("attributes", "is_found"),
+    [
+        ('{"gen_ai.conversation.id": "chat"}', True),
+        ('{"gen_ai.operation.name": "chat", "session.id": "chat"}', True),
+        ('{"session.id": "chat"}', False),
+        ('{"note": "chat"}', False),
+        ('{"gen_ai.conversation.id": "chatty"}', False),
+    ],
+)
+def test_the_steps_of_a_conversation_include_traces_without_a_tool_call(engine, make, attributes, is_found):
+    con = engine(
+        make(tool="find", trace_id=TRACE, conversation_id="chat"),
+        span(1, attributes, trace_id=OTHER),
+        span(2, trace_id=OTHER, parent_span_id=f"{1:016x}", name="GET"),
+    )
+    found = run(con, "steps", conversation="chat").project("coalesce(tool, span)").fetchall()
+    assert {row[0] for row in found} == ({"find", "span", "GET"} if is_found else {"find"})
+    assert run(con, "steps", conversation="unknown").fetchall() == []
+
+
+def test_a_conversation_whose_id_json_escapes_is_found(engine):
+    con = engine(span(1, '{"gen_ai.conversation.id": "a\\"b"}'))
+    assert len(run(con, "steps", conversation='a"b').fetchall()) == 1
+
+
+@pytest.mark.parametrize(
     ("attributes", "kind", "model"),
     [
         ('{"gen_ai.operation.name": "invoke_agent"}', "agent", None),

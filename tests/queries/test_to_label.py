@@ -42,9 +42,10 @@ def test_the_gain_is_the_reduction_of_the_variance(engine, make):
     assert found["low", 3] == pytest.approx((2 / 8) ** 2 / 4 / (2 * 3))
 
 
-def test_bands_without_a_confidence_come_last(engine, make):
+def test_calls_without_a_confidence_come_last_and_only_where_they_are_wanted(engine, make):
     con = engine(*(make(tool="silent") for _ in range(50)), *(make(tool="sure", confidence=0.99) for _ in range(3)))
-    assert [row[0] for row in chosen(con, limit=5)] == ["sure"] * 3 + ["silent"] * 2
+    assert [row[0] for row in chosen(con, limit=5)] == ["sure"] * 3
+    assert [row[0] for row in chosen(con, limit=5, without_confidence="yes")] == ["sure"] * 3 + ["silent"] * 2
 
 
 def test_every_tool_and_band_has_its_turn(engine, make):

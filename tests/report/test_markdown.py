@@ -104,7 +104,7 @@ def test_a_long_comparison_shows_the_changed_rows(tmp_path):
     rows = [line for line in lines if line.startswith("| `")]
     assert len(rows) == 50
     assert rows[0].startswith("| `a0` |"), "in the order of the answer"
-    assert ["z", "Failed calls"] == [cell.strip(" `") for cell in rows[-1].split("|")[1:3]]
+    assert ["z", "Calls failed"] == [cell.strip(" `") for cell in rows[-1].split("|")[1:3]]
     assert "**better**" in rows[-1]
     assert any("more rows are not shown" in line for line in lines)
 

@@ -126,10 +126,40 @@ def test_a_printed_comparison_begins_on_the_first_page(page, made):
     assert set(page.evaluate(lines)) == {1}
     assert page.evaluate("document.querySelector('table.compared').getBoundingClientRect().right") <= 688
     assert page.evaluate("getComputedStyle(document.querySelector('.panel')).breakInside") == "auto"
-    ranges = page.locator("table.compared tr", has_text="失败的尝试").locator(".range")
+    ranges = page.locator("table.compared tr", has_text="尝试失败率").locator(".range")
     assert re.fullmatch(
         r"[+-]\d+\.\d – +至 +[+-]\d+\.\d 个百分点", " ".join((ranges.first.text_content() or "").split())
     )
+
+
+def test_tables_sort_by_their_headers_with_the_keyboard(page, made):
+    page.goto((made / "past.html").as_uri())
+    page.wait_for_selector("table.ranking .sorter")
+    header = page.locator("table.ranking th[data-key=calls]")
+    calls = "[...document.querySelectorAll('table.ranking tbody tr')].map(row => Number(row.cells[5].querySelector('data').value))"
+    header.locator("button").focus()
+    page.keyboard.press("Enter")
+    assert header.get_attribute("aria-sort") == "descending"
+    found = page.evaluate(calls)
+    assert found == sorted(found, reverse=True)
+    page.keyboard.press("Enter")
+    assert page.evaluate(calls) == sorted(found)
+    names = page.evaluate("[...document.querySelectorAll('table[data-sort]')].map(table => table.dataset.sort)")
+    assert len(set(names)) == len(names) > 10, "each table has an order of its own"
+    rates = page.locator("table[data-sort='failure_rate-1'] th[data-key=rate]")
+    rates.locator("button").click()
+    assert rates.get_attribute("aria-sort") == "descending"
+
+
+def test_tables_of_a_report_fit_a_phone(page, made):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto((made / "past.html").as_uri())
+    for selector in ("table.ranking", "table[data-sort=incidents]"):
+        assert page.evaluate(f"document.querySelector({selector!r}).scrollWidth") <= 390, selector
+    row = page.locator("table.ranking tbody tr").first
+    assert row.locator("td.rate").is_visible()
+    assert row.locator("td.what").is_visible()
+    page.set_viewport_size({"width": 1440, "height": 900})
 
 
 def test_without_scripts_it_is_read_all_the_same(browser, made):

@@ -108,6 +108,10 @@ def test_text_of_the_address_is_escaped_on_every_page(visited):
             ("/panel/errors", {"chart": text, "marks": text, "columns": text, "by": "tool"}),
             ("/panel/x", {"since": text}),
             ("/tiles", {"since": text}),
+            ("/compare", {"tool": text, "before_version": text, "version": "1"}),
+            ("/compare", {"since": text, "before_since": text, "tool": text}),
+            ("/compare/result", {"tool": text, "before_version": text, "version": "1", "since": "all"}),
+            ("/compare/result", {"before_version": "1", "version": text, "since": "all", "rows": "all"}),
             ("/calls/newest", {"text": text, "down_to": "2020-01-01"}),
         ):
             check_that_text_stays_text(client, path, query)

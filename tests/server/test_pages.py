@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.stores import create_empty_store
 from tooltrace.analysis import catalogue
 from tooltrace.core.records import Outcome, Span
 from tooltrace.server.pages import TOOLS
@@ -30,6 +31,9 @@ PAGES = [
     "/calls/newest",
     "/calls/more",
     "/options/tool",
+    "/compare",
+    "/compare/result?since=7d",
+    "/label",
     "/healthz",
 ]
 ASKED = [name for name, query in catalogue().items() if not any(p.required for p in query.header.parameters)]
@@ -45,6 +49,15 @@ def test_everything_answers_where_nothing_is_recorded_and_where_something_is(sho
 
 def client_store(client) -> Path:
     return Path(client.get("/").text.split('<footer><span title="')[1].split('"')[0])
+
+
+def test_a_store_in_which_nothing_is_recorded_shows_a_command(shown):
+    client = shown()
+    create_empty_store(client_store(client))
+    for path in ("/tiles", "/calls/newest"):
+        text = client.get(path).text
+        assert "No call has been recorded in this store yet." in text, path
+        assert f"tooltrace demo --store {client_store(client)}" in text, path
 
 
 def test_an_empty_store_shows_a_command(shown):

@@ -173,7 +173,9 @@ CROSS = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch
 LINK = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
 
 
-@pytest.mark.parametrize("path", ["/panel/incidents", "/data/recent", "/tiles", "/calls/newest", "/"])
+@pytest.mark.parametrize(
+    "path", ["/panel/incidents", "/data/recent", "/tiles", "/calls/newest", "/compare/result", "/"]
+)
 def test_another_site_cannot_make_the_server_run_queries(shown, path):
     client = shown(call())
     assert client.get(path, headers=CROSS).status_code == 403

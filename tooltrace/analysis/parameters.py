@@ -35,6 +35,8 @@ class QueryOptions(TypedDict, total=False):
     chance: float | str | None
     code: str | None
     conversation: str | None
+    down_to: Time | None
+    down_to_span: str | None
     ending: str | None
     evidence: int | str | None
     failing: int | str | None
@@ -73,9 +75,9 @@ class QueryOptions(TypedDict, total=False):
     tool: str | None
     trace_id: str | None
     until: Time | None
-    until_span: str | None
     version: str | None
     window_s: int | str | None
+    without_confidence: Literal["yes", "no"] | None
 
 
 _SPAN = re.compile(r"(\d+)\s*([smhdw])")

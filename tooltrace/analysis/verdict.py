@@ -78,15 +78,15 @@ def tools_verdict(ranking: QueryResult, incidents: QueryResult) -> Verdict:
     if len(failing) > _MAX_FAILING:
         names = [str(row["tool"]) for row in failing[_MAX_FAILING:]]
         others = ", ".join(names[:_MAX_NAMES]) + (", …" if len(names) > _MAX_NAMES else "")
-        values = {"n": _count(len(failing) - _MAX_FAILING), "tools": Figure(others, "text")}
-        sentences.append(Sentence((Clause("others_fail", values),)))
+        values = {"n": _count(len(names)), "tools": Figure(others, "text")}
+        sentences.append(Sentence((Clause("others_fail" if len(names) > 1 else "other_fails", values),)))
     elif failing and (rest := [row for row in rows if row not in failing]):
         sentences.append(Sentence((Clause("others_usual", {"n": _count(len(rest)), **_totals(rest)}),)))
     if failing:
         return Verdict("failing", tuple(sentences[:MAX_SENTENCES]))
     if all(row["too_few"] for row in rows):
-        return Verdict("too_few", (Sentence((Clause("too_few", _seen(rows)), _last_call(rows))), *_ended(incidents)))
-    return Verdict("usual", (Sentence((Clause("usual", _seen(rows)), _last_call(rows))), *_ended(incidents)))
+        return Verdict("too_few", (_of_all("too_few", rows), *_ended(incidents)))
+    return Verdict("usual", (_of_all("usual", rows), *_ended(incidents)))
 
 
 def is_failing(row: Row) -> bool:
@@ -161,8 +161,13 @@ def _ended(incidents: QueryResult) -> tuple[Sentence, ...]:
     return (Sentence((Clause("ended", values),), (Link("tool", {"name": str(worst["tool"])}),)),)
 
 
-def _seen(rows: Sequence[Row]) -> dict[str, Figure]:
-    return {"n": _count(len(rows)), **_totals(rows)}
+def _of_all(kind: str, rows: Sequence[Row]) -> Sentence:
+    """Return the sentence ``kind`` on all tools; on the tool by its name if it is the only one."""
+    if len(rows) == 1:
+        clause = Clause(f"{kind}_of_one", {"tool": Figure(rows[0]["tool"], "text"), **_totals(rows)})
+    else:
+        clause = Clause(kind, {"n": _count(len(rows)), **_totals(rows)})
+    return Sentence((clause, _last_call(rows)))
 
 
 def _totals(rows: Sequence[Row]) -> dict[str, Figure]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 from tooltrace.errors import BadParameter
 from tooltrace.report.time_range import fixed_range, parse_time
@@ -32,6 +32,19 @@ class Comparison:
     before: ComparisonSide
     after: ComparisonSide
     tool: str | None = None
+
+    @classmethod
+    def of(cls, before: ComparisonSide, after: ComparisonSide, *, tool: str | None = None) -> Self:
+        """Return the comparison of two versions or two windows.
+
+        Raises BadParameter for equal versions, windows that overlap, and windows that end before they begin.
+        """
+        text = f"{_window_text(before)}..{_window_text(after)}"
+        if before.version is None and after.version is None:
+            _check(before, after, text)
+        elif before.version == after.version:
+            raise BadParameter(f"a comparison needs two different versions. Got {before.version!r} twice")
+        return cls(before=before, after=after, tool=tool)
 
     @property
     def params(self) -> dict[str, Any]:
@@ -115,6 +128,10 @@ def _check(first: ComparisonSide, second: ComparisonSide, text: str) -> None:
             )
     if not (_ends_by(first, second) or _ends_by(second, first)):
         raise BadParameter(f"parameter 'compare': the windows of {text!r} overlap. Name two separate windows")
+
+
+def _window_text(side: ComparisonSide) -> str:
+    return "/".join("" if end is None else f"{end:%Y-%m-%dT%H:%M:%S}" for end in (side.since, side.until))
 
 
 def _ends_by(one: ComparisonSide, other: ComparisonSide) -> bool:

@@ -27,8 +27,15 @@ from tooltrace.version import __version__
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_MODULES = ("zone", "numbers", "chart_parts", "time_marks", "time_selection", "timeline", "charts", "sparks")
-_STYLES = ("styles/tooltrace.css", "styles/verdict.css", "styles/time.css", "report/report.css", "report/print.css")
+_MODULES = ("zone", "numbers", "chart_parts", "time_marks", "time_selection", "timeline", "charts", "sparks", "sort")
+_STYLES = (
+    "styles/tooltrace.css",
+    "styles/verdict.css",
+    "styles/time.css",
+    "styles/compare.css",
+    "report/report.css",
+    "report/print.css",
+)
 _CHART_ROWS = 2000
 
 

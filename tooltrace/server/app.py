@@ -17,6 +17,7 @@ from tooltrace import assets
 from tooltrace.server import (
     attempts,
     calls,
+    compare_page,
     corrections,
     folding,
     labels,
@@ -73,6 +74,7 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
     routes = [
         *pages.ROUTES,
         *tool_page.ROUTES,
+        *compare_page.ROUTES,
         *attempts.ROUTES,
         *list_export.ROUTES,
         *calls.ROUTES,

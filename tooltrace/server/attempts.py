@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
@@ -15,7 +14,7 @@ from tooltrace.report.templates import iso
 from tooltrace.server.histogram import PARTS, histogram, interval_of
 from tooltrace.server.list_export import MAX_ROWS
 from tooltrace.server.list_state import CHOICES, SORTABLE, ListState
-from tooltrace.server.request import app_state, time_range
+from tooltrace.server.request import app_state, missing_data, time_range
 from tooltrace.server.templates import render
 
 PAGE: Final = 50
@@ -57,7 +56,7 @@ async def first(request: Request) -> Response:
     if rows and not whole and (restored or bottom[0] is None):
         bottom = (iso(rows[-1]["ended_at"]), rows[-1]["span_id"])
     more = bottom[0] is not None and (restored or not address.get("down_to"))
-    return _first(request, state, version, rows, top=_top(rows), bottom=bottom, more=more)
+    return await _first(request, state, version, rows, top=_top(rows), bottom=bottom, more=more)
 
 
 async def _sorted(request: Request, state: ListState, version: str) -> Response:
@@ -66,10 +65,10 @@ async def _sorted(request: Request, state: ListState, version: str) -> Response:
     limit = min(max(int(asked), PAGE), MAX_RESTORED_ROWS) if asked.isdecimal() else PAGE
     rows = await _rows(request, state, (None, None), limit)
     newest = await _rows(request, ListState(filters=state.filters), (None, None), 1)
-    return _first(request, state, version, rows, top=_top(newest), offset=limit, more=len(rows) == limit)
+    return await _first(request, state, version, rows, top=_top(newest), offset=limit, more=len(rows) == limit)
 
 
-def _first(
+async def _first(
     request: Request,
     state: ListState,
     version: str,
@@ -91,7 +90,7 @@ def _first(
         offset=offset,
         more=more,
         version_shown=version,
-        missing=_missing(request, rows),
+        missing=None if rows else await missing_data(request),
     )
 
 
@@ -153,7 +152,7 @@ async def _rows(
     cache = app_state(request).cache
     params = _newest(request, state, limit)
     if bottom[0] is not None:
-        params |= {"since": bottom[0], "until_span": bottom[1]}
+        params |= {"down_to": bottom[0], "down_to_span": bottom[1]}
     try:
         return (await (cache.query_once if current else cache.query)("attempts", **params)).dicts()
     except StoreMissing:
@@ -163,7 +162,7 @@ async def _rows(
 def _newest(request: Request, state: ListState, limit: int) -> dict[str, Any]:
     params = {**time_range(request.query_params).params, **state.params, "limit": limit}
     if up_to := request.query_params.get("up_to"):
-        params["until"] = _just_after(up_to)
+        params |= {"before": up_to, "before_span": ""}  # up to this time, it included
     return params
 
 
@@ -172,20 +171,8 @@ def _counted(request: Request, state: ListState) -> dict[str, Any]:
     return {**window.params, **state.filters, "parts": PARTS, "seconds": interval_of(window)}
 
 
-def _just_after(time: str) -> str:
-    """Return the microsecond after ``time``; any other text is returned unchanged, and the query rejects it."""
-    try:
-        return (datetime.fromisoformat(time) + timedelta(microseconds=1)).isoformat()
-    except (ValueError, OverflowError):
-        return time
-
-
 def _top(rows: list[dict[str, Any]]) -> tuple[str | None, str | None]:
     return (iso(rows[0]["ended_at"]), rows[0]["span_id"]) if rows else (None, None)
-
-
-def _missing(request: Request, rows: list[dict[str, Any]]) -> bool:
-    return not rows and not app_state(request).cache.has_data()
 
 
 ROUTES = [

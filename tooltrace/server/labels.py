@@ -14,7 +14,7 @@ from tooltrace.labels.writer import write_label
 from tooltrace.recording.settings import Settings
 from tooltrace.server.calls import call_data
 from tooltrace.server.label_state import restored_by_undo
-from tooltrace.server.queue import queue_of
+from tooltrace.server.queue import proposals, queue_of
 from tooltrace.server.request import app_state, read_form
 from tooltrace.server.templates import render, url
 
@@ -66,7 +66,7 @@ async def undo(request: Request) -> Response:
 async def following(request: Request) -> Response:
     """Lead to the call that should be labelled next, of the same tool as the one on the page."""
     address = request.query_params
-    rows = (await app_state(request).cache.query("to_label", tool=address.get("tool") or None, limit=2)).dicts()
+    rows = await proposals(request, tool=address.get("tool") or None, limit=2)
     span_id = next((row["span_id"] for row in rows if row["span_id"] != address.get("after")), None)
     return RedirectResponse(url("/call", id=span_id) if span_id else url("/label", tool=address.get("tool")), 303)
 

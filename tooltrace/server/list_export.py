@@ -42,11 +42,11 @@ async def export(request: Request) -> Response:
         raise HTTPException(400, f"the file format must be one of {', '.join(TYPES)}. Got {form[:20]!r}")
     state = ListState.read(request.query_params)
     window = time_range(request.query_params).params
-    params = {**window, "until": window.get("until") or datetime.now(UTC).isoformat(), **state.params}
+    params = {**window, **state.params, "before": datetime.now(UTC).isoformat()}  # the pages are of one moment
     headers = {"Content-Disposition": f'attachment; filename="calls.{form}"', "Cache-Control": "no-store"}
     if form == "parquet":
         return await _parquet(request, params, headers)
-    first = await _page(request, params, {"offset": 0})
+    first = await _page(request, params)
     if len(first.rows) == PAGE and await _total(request, params) > MAX_ROWS:
         headers[FULL] = "rows"
     pages = _pages(request, state, params, first)
@@ -68,12 +68,12 @@ async def _parquet(request: Request, params: dict[str, Any], headers: dict[str, 
 
 
 async def _total(request: Request, params: dict[str, Any]) -> int:
-    counted = {name: value for name, value in params.items() if name != "sort"}
+    counted = {name: value for name, value in params.items() if name not in ("sort", "before")}
     return sum((await app_state(request).cache.query("attempt_counts", **counted)).values("attempts"))
 
 
-async def _page(request: Request, params: dict[str, Any], place: dict[str, Any]) -> QueryResult:
-    return await app_state(request).cache.query_once("attempts", **params, **place, limit=PAGE)
+async def _page(request: Request, params: dict[str, Any]) -> QueryResult:
+    return await app_state(request).cache.query_once("attempts", **params, limit=PAGE)
 
 
 async def _pages(
@@ -90,7 +90,7 @@ async def _pages(
             return
         last = page.rows[-1]
         by_time = {"before": last[time], "before_span": last[span]}
-        page = await _page(request, params, by_time if state.is_live else {"offset": read})
+        page = await _page(request, {**params, **by_time} if state.is_live else {**params, "offset": read})
 
 
 async def _csv(first: QueryResult, pages: AsyncIterator[list[tuple[Any, ...]]]) -> AsyncIterator[bytes]:

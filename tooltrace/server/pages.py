@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from tooltrace.analysis.verdict import INCIDENT_FAILURES, tools_verdict
 from tooltrace.report.sentences import pieces
-from tooltrace.server.request import app_state, time_range
+from tooltrace.server.request import app_state, missing_data, time_range
 from tooltrace.server.templates import render
 
 TOOLS = 50
@@ -30,7 +30,9 @@ async def overview(request: Request) -> Response:
 
 async def tiles(request: Request) -> Response:
     """Render the headline figures: the window, and the one before."""
-    return render(request, "parts/tiles.html", missing=False, **await _compared(request, "overview"))
+    compared = await _compared(request, "overview")
+    missing = None if compared["now"] else await missing_data(request)
+    return render(request, "parts/tiles.html", missing=missing, **compared)
 
 
 async def verdict(request: Request) -> Response:

@@ -68,10 +68,9 @@ async def query_sql(request: Request) -> Response:
 
 
 async def options(request: Request) -> Response:
-    """Render the values of a filter: those of a dimension in the window."""
-    result = await app_state(request).cache.query(
-        "timeline", (request.path_params["dimension"],), parts=1, **time_range(request.query_params).params
-    )
+    """Render the values of a filter: those of a dimension in the window, of all tools or of the one in the address."""
+    params = {**time_range(request.query_params).params, "tool": request.query_params.get("tool") or None}
+    result = await app_state(request).cache.query("timeline", (request.path_params["dimension"],), parts=1, **params)
     values = sorted({row[0] for row in result.rows if isinstance(row[0], str)})
     return render(request, "parts/options.html", values=values[:500])
 

@@ -17,6 +17,8 @@ from tooltrace.server.templates import render, url
 
 DEFAULT_LENGTH = 20
 MAX_LENGTH = 100
+NO_CONFIDENCE = "none"
+"""The band of calls without a confidence: their labels teach nothing about calibration."""
 _SPAN = re.compile(r"[0-9A-Za-z_.:-]{1,64}")
 
 
@@ -71,15 +73,27 @@ async def page(request: Request) -> Response:
     seed = seed if seed.isascii() and seed.isdecimal() and len(seed) < 10 else str(secrets.randbelow(10_000))
     length = address.get("n", "")
     limit = min(int(length), MAX_LENGTH) if length.isascii() and length.isdecimal() and len(length) < 6 else 0
-    tool = address.get("tool", "").strip()
-    result = await app_state(request).cache.query(
-        "to_label",
-        **{**time_range(address).params, "tool": tool or None, "seed": int(seed), "limit": limit or DEFAULT_LENGTH},
-    )
-    rows = result.dicts()
+    tool, others = address.get("tool", "").strip(), "yes" if address.get("without_confidence") == "yes" else "no"
+    params = {**time_range(address).params, "tool": tool or None, "seed": int(seed), "limit": limit or DEFAULT_LENGTH}
+    rows = await proposals(request, **params, without_confidence=others)
     start = url("/call", id=rows[0]["span_id"], queue=",".join(row["span_id"] for row in rows)) if rows else None
-    chosen = {"tool": tool, "n": limit or DEFAULT_LENGTH, "seed": seed, "rows": rows, "start": start}
+    chosen = {
+        "tool": tool,
+        "n": limit or DEFAULT_LENGTH,
+        "seed": seed,
+        "without_confidence": others,
+        "rows": rows,
+        "teaching": sum(row["band"] != NO_CONFIDENCE for row in rows),
+        "start": start,
+    }
     return render(request, "pages/queue.html", queue=None, chosen=chosen)
+
+
+async def proposals(request: Request, **params: Any) -> list[dict[str, Any]]:
+    """Return the rows of the query ``to_label``: where no call has a confidence, calls without one."""
+    cache = app_state(request).cache
+    rows = (await cache.query("to_label", **params)).dicts()
+    return rows or (await cache.query("to_label", **{**params, "without_confidence": "yes"})).dicts()
 
 
 ROUTES = [Route("/label", page, methods=["GET"])]

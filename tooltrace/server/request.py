@@ -61,6 +61,14 @@ def time_range(query: QueryParams) -> TimeRange[str]:
     return TimeRange(since=None if since == "all" else since, until=until)
 
 
+async def missing_data(request: Request) -> str | None:
+    """Return what is missing where a page has nothing to show: ``store``, ``nothing`` recorded in it, or None."""
+    cache = app_state(request).cache
+    if not cache.has_data():
+        return "store"
+    return None if (await cache.query("recent", limit=1)).rows else "nothing"
+
+
 def language_of(request: Request) -> str:
     """Return the language of the address, else of the cookie, else of the browser."""
     for chosen in (request.query_params.get("lang"), request.cookies.get(LANGUAGE_COOKIE)):

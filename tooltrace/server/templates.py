@@ -27,25 +27,13 @@ from tooltrace.report.templates import templates
 from tooltrace.server.list_state import ListState
 from tooltrace.server.prefix import with_prefix
 from tooltrace.server.request import LANGUAGE_COOKIE, RANGES, app_state, language_of, time_range
+from tooltrace.server.terms import COLUMN_TERMS, PANEL_TERMS
 from tooltrace.server.time_navigation import navigate
 from tooltrace.server.value_view import view_value
 from tooltrace.version import __version__
 
-GLOSSARY = {
-    "incidents": "incident",
-    "ranking": "baseline",
-    "retry_survival": "attempt",
-    "reliability": "calibration",
-    "confidence_bands": "confidence",
-    "thresholds": "threshold",
-    "next_action": "next-action",
-    "sources": "source",
-    "gates": "approval",
-    "audit": "rule",
-}
-"""The term that explains a query's panel best: its anchor on the page of the glossary."""
 _YEAR = 365 * 24 * 3600
-PAGES = frozenset({"/", "/tool", "/calls", "/call", "/sql"})
+PAGES = frozenset({"/", "/tool", "/calls", "/call", "/sql", "/compare"})
 CARRIED = frozenset({"since", "until"})
 """Parameters of an address that every link to a page keeps, unless it sets one of them."""
 
@@ -95,7 +83,8 @@ def _environment() -> Environment:
         zip=zip,
     )
     environment.globals |= {
-        "glossary": GLOSSARY,
+        "panel_terms": PANEL_TERMS,
+        "column_terms": COLUMN_TERMS,
         "url": page_url,
         "list_address": list_address,
         "id_path": id_path,
