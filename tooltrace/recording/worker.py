@@ -22,11 +22,13 @@ from tooltrace.core.records import Record
 from tooltrace.faults import faults, pass_on_signal, suppress_faults
 from tooltrace.recording import shutdown
 from tooltrace.recording.attempt import Attempt, estimate_size
+from tooltrace.recording.plain_call import write_line
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import notify
 from tooltrace.recording.slot import Slot
 from tooltrace.recording.worker_state import FlushAction, FlushResult, ThreadState, Ticket, WorkerState, flush_reasons
 from tooltrace.recording.writer import Writer
+from tooltrace.store.journal_format import encode
 
 if TYPE_CHECKING:
     from tooltrace.delivery.threads import DeliveryThreads
@@ -149,7 +151,9 @@ class Worker:
         if not self._cursors_ready and not self._prepare_deliveries():
             return False
         try:
-            self._writer.write_now(item if isinstance(item, Record) else item.record())
+            line = self._line_of(item)
+            if line is not None:
+                self._writer.write_line_now(line)
         except BaseException as error:
             pass_on_signal(error)
             return False
@@ -457,15 +461,13 @@ class Worker:
                 self._claim.put(item)  # before it leaves the queue: ``_abandon`` finds it in either place
                 self._queue.popleft()
                 self._bytes -= self._sizes.popleft() if self._sizes else 0
-                if isinstance(item, Record):
-                    record: Record | None = item
-                else:
-                    record = None if isinstance(item, Attempt) and item.written else item.record()
+                is_attempt = type(item) is Attempt
+                line = None if is_attempt and item.written else self._line_of(item)  # type: ignore[union-attr]
                 if self._claim.take() is None:  # ``close`` did not wait any longer, and has counted it
                     self._in_hand = None
                     break
-                if record is not None:
-                    self._writer.add(record)
+                if line is not None:
+                    self._writer.add_line(line)
             except BaseException as error:
                 self._in_hand = None
                 self._claim.take()
@@ -473,12 +475,22 @@ class Worker:
                 pass_on_signal(error)
             else:
                 notify.notify(item, logger, events=events)
-                if isinstance(item, Attempt):
-                    pipelines.add(item.pipeline)
+                if is_attempt:
+                    pipelines.add(item.pipeline)  # type: ignore[union-attr]
             self._in_hand = None
         self._writer.write()
         for pipeline in pipelines:
             pipeline.wake_exporters()
+
+    def _line_of(self, item: Item) -> bytes | None:
+        """Return the journal line of ``item``; None without a journal. Raises what a redaction or a rule raises."""
+        has_journal = self._writer.has_journal
+        if type(item) is Attempt:
+            line = write_line(item) if has_journal else None
+            if line is not None:
+                return line
+        record = item if isinstance(item, Record) else item.record()
+        return encode(record) if has_journal else None
 
     def _reply(self) -> None:
         """Wake the callers whose items are written, and those that wait for room in the queue."""
