@@ -17,6 +17,7 @@ from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.record_builder import build_any_record
 from tooltrace.recording.recorder import Recorder, activate
 from tooltrace.recording.settings import Settings
+from tooltrace.recording.sinks import structlog
 from tooltrace.recording.tool_spec import named_spec
 from tooltrace.store.journal_format import encode
 
@@ -107,6 +108,9 @@ def test_the_short_way_writes_the_line_and_makes_the_record_of_the_general_way(
     assert line is None or line == encode(record)
     short = plain_call.make_record(attempt)
     assert short is None or short == record
+    if attempt.plain is not None:
+        fields, expected = plain_call.log_fields(attempt), structlog.fields_of(record)
+        assert list(fields.items()) == list(expected.items()), "the log line differs"
 
 
 PLAIN: tuple[Any, ...] = (

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _OUTCOME = {"attempt": 1, "status": "success", "ending": "returned", "rule_grade": "unread"}
 """Fields that every plain call has with the same value."""
+_LOGGED_OUTCOME = {"attempt": 1, "status": "success", "ending": "returned"}
 _CUT = CUT[0]
 
 
@@ -43,7 +44,9 @@ class PlainCall(NamedTuple):
 
 
 def read_plain(attempt: Attempt) -> PlainCall | None:
-    """Return the content of the ended ``attempt``; None where the call is not plain."""
+    """Return the content of the ended ``attempt``, and keep it in ``attempt.plain``; None where the call is not plain."""
+    if attempt.plain is not None:
+        return attempt.plain
     snapshot, arguments = attempt.result, attempt.arguments
     if type(snapshot) is not ValueSnapshot or snapshot.kinds or not _is_ordinary(attempt):
         return None
@@ -60,9 +63,10 @@ def read_plain(attempt: Attempt) -> PlainCall | None:
     if not attempt.settings.redaction.may_skip(content) or (redact is not None and not redact.may_skip(content)):
         return None
     rule = NONE if value is None else PLAIN
-    if not attempt.captures_content:
-        return PlainCall(None, None, None, rule)
-    return PlainCall(result if type(value) is str else None, arguments, result, rule)
+    text = result if type(value) is str else None
+    full = attempt.captures_content
+    attempt.plain = PlainCall(text, arguments, result, rule) if full else PlainCall(None, None, None, rule)
+    return attempt.plain
 
 
 def _is_ordinary(attempt: Attempt) -> bool:
@@ -219,6 +223,23 @@ def make_record(attempt: Attempt) -> ToolCall | None:
         result=None if plain.result is None else Json(plain.result.decode()),
         pid=os.getpid(),
     )
+
+
+def log_fields(attempt: Attempt) -> dict[str, Any]:
+    """Return the fields of the log line of ``attempt``, whose call is plain: those of its record that the line has."""
+    spec, context, span_id = attempt.spec, attempt.call_context, attempt.hex_id
+    fields: dict[str, Any] = {"tool": spec.name}
+    if spec.version is not None:
+        fields["tool_version"] = spec.version
+    fields["call_id"] = attempt.call_id or span_id
+    fields |= _LOGGED_OUTCOME
+    fields["duration_ms"] = attempt.duration_ns / 1e6  # type: ignore[operator]
+    if context.conversation_id is not None:
+        fields["conversation_id"] = context.conversation_id
+    if context.agent is not None:
+        fields["agent"] = context.agent
+    fields["trace_id"], fields["span_id"] = f"{attempt.trace_id:032x}", span_id
+    return fields
 
 
 def _time(ns: int) -> datetime:

@@ -449,7 +449,7 @@ class Worker:
             self._deliveries.start()
 
     def _dispatch_batch(self) -> None:
-        logger, events = notify.current_logger(), notify.wants_events()
+        sinks = notify.BatchSinks()
         pipelines = set()
         for _ in range(min(len(self._queue), BATCH)):
             if not self._queue or self._is_late() or self._writer.added_bytes > BATCH_BYTES:
@@ -474,10 +474,12 @@ class Worker:
                 notify.report("record")
                 pass_on_signal(error)
             else:
-                notify.notify(item, logger, events=events)
+                if sinks.is_wanted:
+                    sinks.notify(item)
                 if is_attempt:
                     pipelines.add(item.pipeline)  # type: ignore[union-attr]
             self._in_hand = None
+        sinks.finish()
         self._writer.write()
         for pipeline in pipelines:
             pipeline.wake_exporters()
