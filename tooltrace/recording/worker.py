@@ -98,6 +98,8 @@ class Worker:
         self.last_flush: FlushResult | None = None
         """Result of the last ``flush`` or ``close``."""
         self._idle = True
+        self._hurried = False
+        """Whether the thread has a token to write at once that it has not read yet."""
         self._stalled = False
         self._closed = False
         self._stop_at: float | None = None
@@ -136,8 +138,11 @@ class Worker:
         self._bytes += size
         self._sizes.append(size)
         self._queue.append(item)
-        if self._idle or self._closed or urgent:
+        if self._idle or self._closed:
             self._wake(_WRITE_NOW if urgent else _WAKE)
+        elif urgent and not self._hurried:
+            self._hurried = True
+            self._wake(_WRITE_NOW)
 
     def is_queued(self, item: Item) -> bool:
         """Return whether ``item`` is queued."""
@@ -392,6 +397,10 @@ class Worker:
             token = tokens.get(timeout=RETRY_SECONDS if self._writer.waiting else None)
         while not self._closed:
             token = self._gather(tokens, token)
+            self._hurried = False
+            # a token for each call of a burst would make this thread check the journal for each: 10 µs a call
+            for _ in range(tokens.qsize()):
+                tokens.get_nowait()
             self._drain_if_free(even_empty=True)
             token = _WAKE
             if not self._queue and not self._tickets:
