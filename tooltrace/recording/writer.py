@@ -91,7 +91,7 @@ class Writer:
 
         Raises OSError where the write fails, and where the worker's own thread must look at the store first.
         """
-        if self._first.needs_look:
+        if not self._first.is_passed and self._first.needs_look:
             raise BlockingIOError(errno.EAGAIN, "there is a database that tooltrace has not used yet")
         self._write_to_journal(line)
 
@@ -204,7 +204,8 @@ class Writer:
         """Write ``lines`` to the journal. Raises OSError, also where the file in place of the store is not one."""
         assert self._journal is not None
         try:
-            self._first.check()
+            if not self._first.is_passed:
+                self._first.check()
             self._journal.write(lines)
         except BlockingIOError:  # this thread is writing further up its stack
             raise
