@@ -213,8 +213,7 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
         value: Any = None
         item: Any = None
         thrown: BaseException | None = None
-        room, last = stream.room, None
-        count = tool_ns = 0
+        count, tool_ns, room, last = 0, 0, stream.room, None
         began = before = after = clock()
         try:
             try:
