@@ -112,19 +112,20 @@ def _aggregate(
             sampled = exemplars.should_sample(value, now, attributes, context)
             aggregation.aggregate(SdkMeasurement(value, now, None, context, attributes), sampled)  # type: ignore[arg-type]
         return
-    boundaries = aggregation._boundaries  # noqa: SLF001
+    known: Any = aggregation
+    boundaries = known._boundaries  # noqa: SLF001
     values = [one.value for one in measured]
     buckets = [bisect_left(boundaries, value) for value in values]
-    with aggregation._lock:  # noqa: SLF001
-        if aggregation._value is None:  # noqa: SLF001
-            aggregation._value = aggregation._get_empty_bucket_counts()  # noqa: SLF001
+    with known._lock:  # noqa: SLF001
+        if known._value is None:  # noqa: SLF001
+            known._value = known._get_empty_bucket_counts()  # noqa: SLF001
         for value in values:  # in turn, so that the sum is rounded as the SDK rounds it
-            aggregation._sum += value  # noqa: SLF001
-        if aggregation._record_min_max:  # noqa: SLF001
-            aggregation._min = min(aggregation._min, *values)  # noqa: SLF001
-            aggregation._max = max(aggregation._max, *values)  # noqa: SLF001
+            known._sum += value  # noqa: SLF001
+        if known._record_min_max:  # noqa: SLF001
+            known._min = min(known._min, *values)  # noqa: SLF001
+            known._max = max(known._max, *values)  # noqa: SLF001
         for bucket in buckets:
-            aggregation._value[bucket] += 1  # noqa: SLF001
+            known._value[bucket] += 1  # noqa: SLF001
     done: set[int] = set()
     for bucket, (value, span) in zip(reversed(buckets), reversed(measured), strict=True):
         if bucket in done:  # the reservoir keeps the last measurement of a bucket

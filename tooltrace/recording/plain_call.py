@@ -19,7 +19,7 @@ from tooltrace.core.records import ToolCall
 from tooltrace.normalize import NONE, PLAIN
 from tooltrace.normalize.engine import index_of
 from tooltrace.recording.attempt import ValueSnapshot
-from tooltrace.redact.snapshot import CUT, Json, Snapshot
+from tooltrace.redact.snapshot import CUT, Json
 from tooltrace.store.journal_format import encode_value, line_template, with_checksum
 
 if TYPE_CHECKING:
@@ -87,17 +87,17 @@ def _is_ordinary(attempt: Attempt) -> bool:
     )
 
 
-def _read_result(value: Snapshot, rules: tuple[Rule, ...]) -> tuple[str, bytes | None] | None:
+def _read_result(value: Any, rules: tuple[Rule, ...]) -> tuple[str, bytes | None] | None:
     """Return the texts in the result ``value`` and its JSON; None where one of the ``rules`` may recognise it."""
     kind = type(value)
     if kind is bytes:
-        return None if index_of(rules).may_recognise(value) else (value.decode(), value)  # type: ignore[arg-type,union-attr]
+        return None if index_of(rules).may_recognise(value) else (value.decode(), value)
     if kind is not str:
         return None if index_of(rules).reads_any else ("", None if value is None else orjson.dumps(value))
-    if index_of(rules).may_recognise_text(value):  # type: ignore[arg-type]
+    if index_of(rules).may_recognise_text(value):
         return None
     try:
-        return value, orjson.dumps(value)  # type: ignore[return-value]
+        return value, orjson.dumps(value)
     except TypeError:  # a lone surrogate
         return None
 
@@ -219,10 +219,10 @@ def make_record(attempt: Attempt) -> ToolCall | None:
     if plain is None:
         return None
     context, parent, span_id = attempt.call_context, attempt.parent, attempt.hex_id
+    known: dict[str, Any] = {**attempt.spec.identity, **attempt.settings.origin, **_OUTCOME}
+    value: Any = attempt.result.value  # type: ignore[union-attr]
     return ToolCall(
-        **attempt.spec.identity,  # type: ignore[arg-type]
-        **attempt.settings.origin,
-        **_OUTCOME,  # type: ignore[arg-type]
+        **known,
         rule=plain.rule,
         call_id=attempt.call_id or span_id,
         trace_id=f"{attempt.trace_id:032x}",
@@ -232,7 +232,7 @@ def make_record(attempt: Attempt) -> ToolCall | None:
         agent=context.agent,
         started_at=_time(attempt.started_ns),
         duration_ms=attempt.duration_ns / 1e6,  # type: ignore[operator]
-        text=attempt.result.value if plain.text is not None else None,  # type: ignore[union-attr]
+        text=None if plain.text is None else value,
         arguments=None if plain.arguments is None else Json(plain.arguments.decode()),
         result=None if plain.result is None else Json(plain.result.decode()),
         pid=os.getpid(),
