@@ -14,6 +14,7 @@ from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.normalize.rule import ResultView, Rule
 from tooltrace.normalize.terms import snake_case
 
+_JSON_STARTS = frozenset("{[")
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -29,6 +30,8 @@ class RuleIndex:
         self._of_all: list[int] = []
         for number, rule in enumerate(self.rules):
             self._add(number, rule)
+        self.reads_any = any(not self.rules[number].live for number in self._of_all)
+        """Whether a rule may recognise any view, also a number. A live rule reads the tool's own object, no view."""
         self.of_words = tuple(rule for rule in self.rules if rule.words)
         """The rules that go by the words of an error message."""
         self.of_certain = tuple(rule for rule in self.rules if rule.grade == "certain")
@@ -50,9 +53,18 @@ class RuleIndex:
             self._of_texts.setdefault(rule.reads.texts_with, []).append(number)
         self._of_arrays += [number] * rule.reads.arrays
 
+    def may_recognise_text(self, text: str) -> bool:
+        """Whether a rule may recognise the result ``text``."""
+        if self.reads_any or text[:1] in _JSON_STARTS or text[:64].lstrip()[:1] in _JSON_STARTS:
+            return True
+        for may_read in self._of_texts:  # noqa: SIM110 - any() takes longer
+            if may_read is None or may_read(text):
+                return True
+        return False
+
     def may_recognise(self, raw: bytes) -> bool:
         """Whether a rule may recognise plain data with the JSON ``raw``. Reads the names of an object's members only."""
-        if self._of_all or raw[:1] != b"{":
+        if self.reads_any or raw[:1] != b"{":
             return True
         try:
             members = _MEMBERS.decode(raw)

@@ -15,7 +15,8 @@ class MemberReader:
         self._data = data
         self._names: dict[str, str] = {}
         # Nulls come last, so that a null does not hide a value under another spelling of its name.
-        for name in sorted(data, key=lambda name: data[name] is None):
+        nulls = [name for name, value in data.items() if value is None]
+        for name in sorted(data, key=lambda name: data[name] is None) if nulls else data:
             self._names.setdefault(snake_case(name), name)
         self._read: set[str] = set()
 
@@ -36,8 +37,11 @@ class MemberReader:
 
     def get(self, *names: str) -> Any:
         """Return the first of these members that is present and not null, without marking it as read."""
-        values = (self._data[self._names[name]] for name in names if name in self._names)
-        return next((value for value in values if value is not None), None)
+        for name in names:
+            key = self._names.get(name)
+            if key is not None and (value := self._data[key]) is not None:
+                return value
+        return None
 
     def pop_nonempty(self, *names: str, only: type | tuple[type, ...] = object) -> Any:
         """Return a member like :meth:`pop`, but skip values that are empty, false or zero."""

@@ -179,14 +179,9 @@ class ToolSpan(Span, ReadableSpan):
 
     def end(self, end_time: int | None = None) -> None:
         """End the span, once, and pass it to the provider's processors."""
-        self.end_and_report(end_time)
-
-    def end_and_report(self, end_time: int | None = None) -> bool:
-        """End the span as :meth:`end` does. Return whether an exporter of the provider has a full batch."""
-        if self._end_time is not None:
-            return False
-        self._end_time = time_ns() if end_time is None else end_time
-        return self.pipeline.ended(self)
+        if self._end_time is None:
+            self._end_time = time_ns() if end_time is None else end_time
+            self.pipeline.ended(self)
 
     # Properties that processors and exporters read.
 

@@ -27,6 +27,7 @@ from tooltrace.recording.tracebacks import RaisedFrom
 from tooltrace.redact.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from tooltrace.recording.plain_call import PlainCall
     from tooltrace.recording.settings import Settings
 
 
@@ -113,6 +114,8 @@ class Attempt(ToolSpan):
     duration_ns: int | None = None
     surroundings: ContextVars | None = None
     """The caller's context variables, so that the log line has the values that the application bound there."""
+    plain: PlainCall | None = None
+    """The content of a plain call, once it has been read; None for any other call."""
     written: bool = False
     """Whether the journal has the record."""
 

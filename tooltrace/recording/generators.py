@@ -218,9 +218,8 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
         value: Any = None
         item: Any = None
         thrown: BaseException | None = None
-        room = stream.room
-        count = tool_ns = consumer_ns = 0
-        before = clock()
+        count, tool_ns, room, last = 0, 0, stream.room, None
+        began = before = after = clock()
         try:
             try:
                 while True:
@@ -241,9 +240,10 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
                         if room > 0:
                             add_part(item)
                         room -= len(item)
-                        stream.last = None
+                        last = None
                     else:
                         room = stream.add_object(item, room)
+                        last = stream.last
                     try:
                         # this frame must not refer to an item that the consumer drops
                         value = yield (item, item := None)[0]
@@ -251,9 +251,10 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
                         thrown = _unmarked(error)
                         stream.closing = type(error) is GeneratorExit
                     before = clock()
-                    consumer_ns += before - after
             finally:
-                stream.count, stream.room, stream.tool_ns, stream.consumer_ns = count, room, tool_ns, consumer_ns
+                stream.count, stream.room, stream.last = count, room, last
+                # what was not in the tool was in the consumer: adding it up costs 0.03 µs an item
+                stream.tool_ns, stream.consumer_ns = tool_ns, after - began - tool_ns
         except StopIteration as stop:
             stream.returned(stop.value)
             return stop.value

@@ -26,6 +26,7 @@ from tooltrace.normalize.protocols import value_error_pair
 from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.otel import attributes as names
 from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot, read_claims, validate_confidence
+from tooltrace.recording.plain_call import make_record
 from tooltrace.recording.tracebacks import write_traceback
 from tooltrace.redact.sanitizer import Sanitizer
 from tooltrace.redact.snapshot import Snapshot, snapshot
@@ -141,6 +142,11 @@ def _read_confidence_and_sources(attempt: Attempt, result: Any) -> None:
 
 def build_record(attempt: Attempt) -> ToolCall:
     """Return the record of ``attempt``, which must have ended. Does not change the attempt's result."""
+    return make_record(attempt) or build_any_record(attempt)
+
+
+def build_any_record(attempt: Attempt) -> ToolCall:
+    """Return the record as :func:`build_record` does, in the way that suits every call."""
     spec, settings = attempt.spec, attempt.settings
     span_id = attempt.hex_id
     parent, context = attempt.parent, attempt.call_context

@@ -6,7 +6,7 @@ import contextvars
 import sys
 from contextvars import Token
 from datetime import UTC, datetime
-from time import perf_counter_ns
+from time import perf_counter_ns, time_ns
 from typing import Any
 
 from msgspec import Struct
@@ -30,12 +30,15 @@ from tooltrace.recording.inheritance import parent_pid
 from tooltrace.recording.langchain_run import CONFIG, current_run
 from tooltrace.recording.model_messages import ModelMessage
 from tooltrace.recording.record_builder import build_record, set_result, set_stream_result
+from tooltrace.recording.retries import announcing_libraries, last_failed
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import evaluation, otel_metric, structlog
 from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.recording.tracebacks import take_frames
 from tooltrace.recording.worker import DeferredRecord, Worker
 from tooltrace.redact.snapshot import snapshot
+
+Attempt.finish = staticmethod(build_record)  # here, because the module of build_record imports Attempt
 
 FLUSH_SECONDS = 1.0
 """Seconds for which a caller that writes at once waits for the background thread, where only that can write."""
@@ -104,7 +107,6 @@ class Recorder:
                 call_id, otel, context, arguments = _identify(spec, arguments, context, otel, call_id)
             settings = self.settings
             attempt = Attempt.begin(spec, settings, context)
-            attempt.finish = build_record
             if span_id:
                 attempt.span_id = span_id
             attributes = spec.start_attributes if context.agent is None else _with_agent(spec, context.agent)
@@ -120,7 +122,7 @@ class Recorder:
                 pipeline_for(None).start(attempt, attributes, otel)
             if arguments is not None and attempt.captures_content:
                 attempt.arguments = snapshot(arguments, settings.field_limit)
-            if call_id is not None or retries.is_possible():
+            if call_id is not None or last_failed.get() is not None or announcing_libraries:  # it may be a retry
                 self._identify_call(attempt, call_id, number)
             attempt.started = perf_counter_ns()
         except BaseException as error:
@@ -298,7 +300,9 @@ class Recorder:
             attempt.surroundings = contextvars.copy_context()
         urgent = False
         try:
-            urgent = attempt.end_and_report()
+            if attempt._end_time is None:  # noqa: SLF001 - as ToolSpan.end, without the cost of a call
+                attempt._end_time = time_ns()  # noqa: SLF001
+                urgent = attempt.pipeline.ended(attempt)
         except BaseException as error:  # raised by a processor of the application
             pass_on_signal(error)
             report_fault("export", lost=0)

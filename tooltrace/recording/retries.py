@@ -71,7 +71,7 @@ _last_counted: ContextVar[tuple[int, int, str] | None] = ContextVar("tooltrace_l
 """Span, ``id()`` of the exception and library of the last counted retry inside a tool."""
 _by_exception: LruMap[FailedAttempt] = LruMap(1000)
 """Failed attempts by ``id()`` of their exceptions, for a retry in another thread than the tool."""
-_integrations: set[str] = set()
+announcing_libraries: set[str] = set()
 """The libraries whose integrations are installed."""
 
 
@@ -82,7 +82,7 @@ def is_wanted() -> bool:
 
 def set_announced_by(library: str, *, on: bool) -> None:
     """Note whether the integration of ``library`` is installed."""
-    (_integrations.add if on else _integrations.discard)(library)
+    (announcing_libraries.add if on else announcing_libraries.discard)(library)
 
 
 def remember(attempt: Attempt, error: BaseException | None) -> None:
@@ -96,7 +96,7 @@ def remember(attempt: Attempt, error: BaseException | None) -> None:
         time.monotonic() - (attempt.duration_ns or 0) / 1e9,
     )
     last_failed.set(failed)
-    if error is not None and _integrations:
+    if error is not None and announcing_libraries:
         _by_exception.put(id(error), failed)
         _by_exception.put(_likeness(error), failed)
 
@@ -154,11 +154,6 @@ def find_link(attempt: Attempt) -> RetryLink | None:
     if link is not None:
         last_failed.set(None)  # a second call with the same arguments is a call of its own
     return link
-
-
-def is_possible() -> bool:
-    """Whether the attempt that begins may be a retry."""
-    return last_failed.get() is not None or (bool(_integrations) and _announced.get() is not None)
 
 
 def _repeats(attempt: Attempt, failed: FailedAttempt) -> bool:

@@ -22,11 +22,13 @@ from tooltrace.core.records import Record
 from tooltrace.faults import faults, pass_on_signal, suppress_faults
 from tooltrace.recording import shutdown
 from tooltrace.recording.attempt import Attempt, estimate_size
+from tooltrace.recording.plain_call import write_line
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import notify
 from tooltrace.recording.slot import Slot
 from tooltrace.recording.worker_state import FlushAction, FlushResult, ThreadState, Ticket, WorkerState, flush_reasons
 from tooltrace.recording.writer import Writer
+from tooltrace.store.journal_format import encode
 
 if TYPE_CHECKING:
     from tooltrace.delivery.threads import DeliveryThreads
@@ -96,6 +98,8 @@ class Worker:
         self.last_flush: FlushResult | None = None
         """Result of the last ``flush`` or ``close``."""
         self._idle = True
+        self._hurried = False
+        """Whether the thread has a token to write at once that it has not read yet."""
         self._stalled = False
         self._closed = False
         self._stop_at: float | None = None
@@ -134,8 +138,11 @@ class Worker:
         self._bytes += size
         self._sizes.append(size)
         self._queue.append(item)
-        if self._idle or self._closed or urgent:
+        if self._idle or self._closed:
             self._wake(_WRITE_NOW if urgent else _WAKE)
+        elif urgent and not self._hurried:
+            self._hurried = True
+            self._wake(_WRITE_NOW)
 
     def is_queued(self, item: Item) -> bool:
         """Return whether ``item`` is queued."""
@@ -149,7 +156,9 @@ class Worker:
         if not self._cursors_ready and not self._prepare_deliveries():
             return False
         try:
-            self._writer.write_now(item if isinstance(item, Record) else item.record())
+            line = self._line_of(item)
+            if line is not None:
+                self._writer.write_line_now(line)
         except BaseException as error:
             pass_on_signal(error)
             return False
@@ -388,6 +397,10 @@ class Worker:
             token = tokens.get(timeout=RETRY_SECONDS if self._writer.waiting else None)
         while not self._closed:
             token = self._gather(tokens, token)
+            self._hurried = False
+            # a token for each call of a burst would make this thread check the journal for each: 10 µs a call
+            for _ in range(tokens.qsize()):
+                tokens.get_nowait()
             self._drain_if_free(even_empty=True)
             token = _WAKE
             if not self._queue and not self._tickets:
@@ -445,7 +458,7 @@ class Worker:
             self._deliveries.start()
 
     def _dispatch_batch(self) -> None:
-        logger, events = notify.current_logger(), notify.wants_events()
+        sinks = notify.BatchSinks()
         pipelines = set()
         for _ in range(min(len(self._queue), BATCH)):
             if not self._queue or self._is_late() or self._writer.added_bytes > BATCH_BYTES:
@@ -457,28 +470,38 @@ class Worker:
                 self._claim.put(item)  # before it leaves the queue: ``_abandon`` finds it in either place
                 self._queue.popleft()
                 self._bytes -= self._sizes.popleft() if self._sizes else 0
-                if isinstance(item, Record):
-                    record: Record | None = item
-                else:
-                    record = None if isinstance(item, Attempt) and item.written else item.record()
+                is_attempt = type(item) is Attempt
+                line = None if is_attempt and item.written else self._line_of(item)  # type: ignore[union-attr]
                 if self._claim.take() is None:  # ``close`` did not wait any longer, and has counted it
                     self._in_hand = None
                     break
-                if record is not None:
-                    self._writer.add(record)
+                if line is not None:
+                    self._writer.add_line(line)
             except BaseException as error:
                 self._in_hand = None
                 self._claim.take()
                 notify.report("record")
                 pass_on_signal(error)
             else:
-                notify.notify(item, logger, events=events)
-                if isinstance(item, Attempt):
-                    pipelines.add(item.pipeline)
+                if sinks.is_wanted:
+                    sinks.notify(item)
+                if is_attempt:
+                    pipelines.add(item.pipeline)  # type: ignore[union-attr]
             self._in_hand = None
+        sinks.finish()
         self._writer.write()
         for pipeline in pipelines:
             pipeline.wake_exporters()
+
+    def _line_of(self, item: Item) -> bytes | None:
+        """Return the journal line of ``item``; None without a journal. Raises what a redaction or a rule raises."""
+        has_journal = self._writer.has_journal
+        if type(item) is Attempt:
+            line = write_line(item) if has_journal else None
+            if line is not None:
+                return line
+        record = item if isinstance(item, Record) else item.record()
+        return encode(record) if has_journal else None
 
     def _reply(self) -> None:
         """Wake the callers whose items are written, and those that wait for room in the queue."""

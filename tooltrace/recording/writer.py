@@ -71,22 +71,29 @@ class Writer:
         """Bytes of the journal file that is being written."""
         return 0 if self._journal is None else self._journal.size
 
+    @property
+    def has_journal(self) -> bool:
+        """Whether there is a journal to write to."""
+        return self._journal is not None
+
     def add(self, record: Record) -> None:
         """Encode ``record`` for the next ``write``."""
         if self._journal is not None:
-            line = encode(record)
-            self._lines.append(line)
-            self._added_bytes += len(line)
+            self.add_line(encode(record))
 
-    def write_now(self, record: Record) -> None:
-        """Write ``record`` before returning.
+    def add_line(self, line: bytes) -> None:
+        """Add the ``line`` of a record to the next ``write``, where there is a journal."""
+        self._lines.append(line)
+        self._added_bytes += len(line)
+
+    def write_line_now(self, line: bytes) -> None:
+        """Write the ``line`` of a record before returning, where there is a journal.
 
         Raises OSError where the write fails, and where the worker's own thread must look at the store first.
         """
-        if self._journal is not None:
-            if self._first.needs_look:
-                raise BlockingIOError(errno.EAGAIN, "there is a database that tooltrace has not used yet")
-            self._write_to_journal(encode(record))
+        if not self._first.is_passed and self._first.needs_look:
+            raise BlockingIOError(errno.EAGAIN, "there is a database that tooltrace has not used yet")
+        self._write_to_journal(line)
 
     def write(self) -> None:
         """Write the added records; those that the disk refuses wait for the next write."""
@@ -197,7 +204,8 @@ class Writer:
         """Write ``lines`` to the journal. Raises OSError, also where the file in place of the store is not one."""
         assert self._journal is not None
         try:
-            self._first.check()
+            if not self._first.is_passed:
+                self._first.check()
             self._journal.write(lines)
         except BlockingIOError:  # this thread is writing further up its stack
             raise

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache
 
+from tooltrace.redact.literal_search import literal_search
+
 MASK = "[redacted]"
 """The text that replaces a secret."""
 
@@ -63,6 +65,21 @@ _EXACT_PATTERNS: dict[Hint, tuple[str, ...]] = {
 _HIDDEN_LETTER = r"\\u(?!00[01])"
 """A JSON escape that may represent a letter of a hint; escapes of control characters cannot."""
 
+_may_count_in_any_case = literal_search(
+    r"pass[wp\\\"]|_pass|-pass[ =]|pwd|secret|key|credential|authorization|cookie|card|connection"
+    r"|token[\t-\r \x1c-\x1f]{0,8}[\\\"':=>\x{80}-\x{ff}]|-token |(?:bearer|basic)[\t-\r \x1c-\x1f\\\x{80}-\x{ff}]"
+    r"|(?:ssn|cvv|jwt|auth)[\\\"]"
+)
+"""Whether a text in lower case has a hint that may count: true wherever the tables above count one.
+
+Most texts have none, and cost one search instead of forty: 0.3 µs instead of 2 for 150 characters, 1 instead of 73 for
+6 KB."""
+_may_count = literal_search(
+    r"-----BEGIN |-(?:u|-user)[ =]|glpat-|pypi-|x(?:ox[abeprs]|app)-|github_pat_|whsec_|dop_v1_|hf_|npm_|gh[pousr]_|ya29\."
+    r"|(?:://|:\\+/\\*/)[^\t-\r \"'/@]*@|eyJ|[spr]k[-_][A-Za-z0-9_-]{16}|A(?:KIA|SIA|ROA|IDA|BIA|CCA|Iza)|GOCSPX-|SG\.|\\u"
+)
+"""The same for case-sensitive hints, and for an escape that may hide a letter."""
+
 _LETTERS = (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"), ("\u212a", "k"))
 """Non-ASCII characters that `re.IGNORECASE` treats as equal to an ASCII letter, and that letter."""
 
@@ -74,6 +91,13 @@ def hints(data: str | bytes, *, json: bool) -> Hints | None:
     and None is returned where an escape may hide a hint.
     """
     exact, low = _searched(data)
+    if not _may_count_in_any_case(low) and not _may_count(exact):
+        return ()
+    return _present(exact, low, json=json)
+
+
+def _present(exact: str, low: str, *, json: bool) -> Hints | None:
+    """Return the hints in ``exact`` and ``low``, see ``_searched``."""
     present = [hint for hint in _ANY_CASE if hint in low]
     if json:
         if "\\u" in exact and _hidden_letter().search(exact):

@@ -68,18 +68,19 @@ class FirstWrite:
 
     def __init__(self, paths: StorePaths) -> None:
         self._paths = paths
-        self._is_passed = False
+        self.is_passed = False
+        """Whether the check has succeeded."""
         self._refused: tuple[tuple[int, int, int], str] | None = None
         """The inode, size and time of the file that was refused, and the reason."""
 
     @property
     def needs_look(self) -> bool:
         """Whether the check would read the file, because there is a database that tooltrace has not used here yet."""
-        return not self._is_passed and is_new(self._paths) and self._identity() is not None
+        return not self.is_passed and is_new(self._paths) and self._identity() is not None
 
     def check(self) -> None:
         """Raise OSError where the file is not a store. Does nothing after the first success."""
-        if self._is_passed:
+        if self.is_passed:
             return
         identity = self._identity()
         if identity is not None and self._refused is not None and self._refused[0] == identity:
@@ -92,7 +93,7 @@ class FirstWrite:
             if identity is not None:
                 self._refused = identity, str(error)
             raise OSError(str(error)) from error
-        self._is_passed = True
+        self.is_passed = True
 
     def _identity(self) -> tuple[int, int, int] | None:
         try:

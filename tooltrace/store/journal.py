@@ -110,8 +110,7 @@ class Journal:
         except BaseException:
             self._undo()
             raise
-        start = self._size
-        size, change = self._inspect(start + length)
+        size, change = self._inspect(self._size + length)
         if change is not None:
             return change
         start = size - length

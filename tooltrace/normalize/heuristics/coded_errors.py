@@ -79,7 +79,11 @@ def _coded(data: dict[str, Any], *, named: bool = False) -> ToolResponse | None:
         return None
     code = members.get(code_name)
     message_name = next(
-        (name for name in _MESSAGES if name != code_name and isinstance(members.get(name), str) and members.get(name)),
+        (
+            name
+            for name in _MESSAGES
+            if name in names and name != code_name and isinstance(members.get(name), str) and members.get(name)
+        ),
         None,
     )
     beside = {

@@ -6,7 +6,7 @@ Every text that a rule reads has one of these signs. An ordinary text has none, 
 from __future__ import annotations
 
 from tooltrace.normalize.heuristics import runtime_messages
-from tooltrace.normalize.lazy_regex import lazy
+from tooltrace.redact.literal_search import alternatives, literal_search
 
 _WORDS = (
     "err fail unreach except not_ n't_ no_ can't cannot unable invalid illegal malform unsupp unrec unknown miss den rej "
@@ -21,9 +21,13 @@ _WORDS = (
 """Parts of words in lower case, with an underscore for a space; every report in English has one."""
 _HINTS = tuple(word.replace("_", " ") for word in _WORDS.split())
 _OF_RUNTIMES = tuple(sign for sign in runtime_messages.SIGNS if not any(hint in sign for hint in _HINTS))
-_SIGNS = lazy(r"[\u2600-\u27bf\u2e80-\U0010ffff\u0400-\u06ff]")
+_SIGNS = r"[\x{2600}-\x{27bf}\x{2e80}-\x{10ffff}\x{0400}-\x{06ff}]"
 """Letters of other scripts, and signs such as a cross."""
-_STATUS = lazy(r"[45][0-9][0-9]")
+_STATUS = r"[45][0-9][0-9]"
+_ANYWHERE = f"{alternatives(_HINTS)}|{_STATUS}|{_SIGNS}"
+_IN_FRONT = alternatives(_OF_RUNTIMES)
+_occurs_anywhere, _occurs_in_front = literal_search(_ANYWHERE), literal_search(_IN_FRONT)
+_occurs_in_short = literal_search(f"{_ANYWHERE}|{_IN_FRONT}")
 _FRONT = 300
 """Maximum characters of the message of an exception that are searched for its signs."""
 _PHRASE = 80
@@ -35,9 +39,9 @@ LONGEST = 2000
 def may_report(text: str) -> bool:
     """Whether ``text`` has one of the words or signs that every short report of a failure has."""
     lowered = text.lower()
-    if any(map(lowered.__contains__, _HINTS)) or any(map(lowered[:_FRONT].__contains__, _OF_RUNTIMES)):
-        return True
-    return (not lowered.isascii() and _SIGNS.search(lowered) is not None) or _STATUS.search(lowered) is not None
+    if len(lowered) <= _FRONT:
+        return _occurs_in_short(lowered)
+    return _occurs_anywhere(lowered) or _occurs_in_front(lowered[:_FRONT])
 
 
 def may_be_read(text: str) -> bool:

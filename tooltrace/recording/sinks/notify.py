@@ -8,6 +8,8 @@ from typing import Any
 
 from tooltrace.core.records import Outcome
 from tooltrace.faults import report_fault
+from tooltrace.otel.metrics import Series
+from tooltrace.recording import plain_call
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.sinks import evaluation, otel_events, otel_metric, structlog
 
@@ -40,18 +42,53 @@ def wants_events() -> bool:
         return False
 
 
-def notify(item: object, logger: Any, *, events: bool) -> None:
-    """Pass ``item`` to the metric, the application's log and, where ``events``, the events."""
-    try:
-        if isinstance(item, Attempt):
-            call = item.record()
-            otel_metric.emit(call, item)
-            if events:
-                evaluation.remember_call(call)
-                otel_events.emit_exception(call, item, item.trace_flags)
-            if logger is not None:
-                structlog.emit(call, item.surroundings, logger)
-        elif events and isinstance(item, Outcome):
-            evaluation.emit(item)
-    except BaseException:
-        report("log", lost=0)
+class BatchSinks:
+    """The sinks that the application has at the beginning of a batch, and the durations of the batch."""
+
+    def __init__(self) -> None:
+        self._logger = current_logger()
+        self._events = wants_events()
+        self._durations = otel_metric.Durations() if otel_metric.is_wanted() else None
+        self.is_wanted = self._logger is not None or self._events or self._durations is not None
+        """Whether there is a sink at all."""
+
+    def notify(self, item: object) -> None:
+        """Pass ``item`` to the metric, the application's log and the events of OpenTelemetry."""
+        try:
+            if isinstance(item, Attempt):
+                if item.plain is None or self._events:
+                    self._notify_of_call(item)
+                else:
+                    self._notify_of_plain_call(item)
+            elif self._events and isinstance(item, Outcome):
+                evaluation.emit(item)
+        except BaseException:
+            report("log", lost=0)
+
+    def _notify_of_call(self, attempt: Attempt) -> None:
+        call = attempt.record()
+        if self._durations is not None and call.duration_ms is not None:
+            self._durations.add(Series.of(call), call.duration_ms, attempt)
+        if self._events:
+            evaluation.remember_call(call)
+            otel_events.emit_exception(call, attempt, attempt.trace_flags)
+        if self._logger is not None:
+            failed = call.status == "error"
+            structlog.emit(structlog.fields_of(call), attempt.surroundings, self._logger, failed=failed)
+
+    def _notify_of_plain_call(self, attempt: Attempt) -> None:
+        """As for any call, without its record, which takes 4 µs to make."""
+        fields = plain_call.log_fields(attempt)
+        if self._durations is not None:
+            spec, agent = attempt.spec, attempt.call_context.agent
+            self._durations.add(Series(spec.name, spec.tool_type, agent, None), fields["duration_ms"], attempt)
+        if self._logger is not None:
+            structlog.emit(fields, attempt.surroundings, self._logger, failed=False)
+
+    def finish(self) -> None:
+        """Record the durations of the batch."""
+        if self._durations is not None:
+            try:
+                self._durations.record()
+            except BaseException:
+                report("log", lost=0)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 from opentelemetry import metrics
-from opentelemetry.context.context import Context
 from opentelemetry.metrics import Histogram
-from opentelemetry.trace import Span
 
-from tooltrace.core.records import ToolCall
 from tooltrace.otel import attributes as names
 from tooltrace.otel import metrics as tool_metrics
 from tooltrace.otel import sdk_internals
+from tooltrace.otel.metrics import Series
+from tooltrace.otel.sdk_histogram import Measurement, record_all
 from tooltrace.version import __version__
+
+if TYPE_CHECKING:
+    from tooltrace.recording.attempt import Attempt
 
 
 @cache
@@ -32,12 +35,21 @@ def is_wanted() -> bool:
     return sdk_internals.has_meter_provider()
 
 
-def emit(call: ToolCall, span: Span | None = None) -> None:
-    """Record the duration of ``call`` in the histogram, where the application has a MeterProvider.
+class Durations:
+    """Durations of attempts that wait to be recorded in the histogram, by their attributes."""
 
-    ``span``: span of the call, for exemplars.
-    """
-    if call.duration_ms is None or not is_wanted():
-        return
-    span_context = None if span is None else Context({sdk_internals.SPAN_KEY: span})
-    _histogram().record(call.duration_ms / 1e3, tool_metrics.duration_attributes(call), span_context)
+    def __init__(self) -> None:
+        self._measured: dict[Series, list[Measurement]] = {}
+
+    def add(self, series: Series, duration_ms: float, attempt: Attempt) -> None:
+        """Add the duration of ``attempt``."""
+        known = self._measured.get(series)
+        if known is None:
+            known = self._measured[series] = []
+        known.append(Measurement(duration_ms / 1e3, attempt))
+
+    def record(self) -> None:
+        """Record the durations added since the last time."""
+        measured, self._measured = self._measured, {}
+        for series, durations in measured.items():
+            record_all(_histogram(), series.attributes(), durations)

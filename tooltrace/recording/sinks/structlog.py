@@ -44,14 +44,18 @@ def logger() -> Any:
     return structlog.get_logger("tooltrace").bind()
 
 
-def emit(call: ToolCall, surroundings: Context | None, bound: Any) -> None:
-    """Log ``call`` with ``bound``: as a warning where it failed, else as information.
+def fields_of(call: ToolCall) -> dict[str, Any]:
+    """Return the fields of the log line of ``call``."""
+    return {name: value for name in _FIELDS if (value := getattr(call, name)) is not None}
+
+
+def emit(fields: dict[str, Any], surroundings: Context | None, bound: Any, *, failed: bool) -> None:
+    """Log ``fields`` with ``bound``: as a warning where the call ``failed``, else as information.
 
     ``surroundings``: context variables of the tool's caller, so that the line has the values that the application
     bound there.
     """
-    fields = {name: value for name in _FIELDS if (value := getattr(call, name)) is not None}
-    write = bound.warning if call.status == "error" else bound.info
+    write = bound.warning if failed else bound.info
     if surroundings is None:
         write(EVENT, **fields)
     else:
