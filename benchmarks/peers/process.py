@@ -1,0 +1,46 @@
+"""One library in its own environment: ``python -m benchmarks.peers.process PEER`` measures what standard input asks for.
+
+A request is a line of JSON, ``{"kind": "plain dict", "calls": 200}``. The reply is a line with microseconds of CPU for a call,
+without the time of the tool itself: of the calling thread, and of the other threads until everything is flushed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.payloads import payloads
+from benchmarks.peers import libraries
+from benchmarks.rounds import burst, no_garbage_collection
+
+
+def main() -> None:
+    """Reply to requests until standard input ends."""
+    replies = os.fdopen(os.dup(1), "w")  # a library may print
+    os.dup2(2, 1)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        peer = getattr(libraries, sys.argv[1])(Path(folder))
+        kinds = payloads(peer.response)
+        plain = {kind: payload.caller(payload.tool()) for kind, payload in kinds.items()}
+        traced = {kind: payload.caller(peer.trace(payload.tool())) for kind, payload in kinds.items()}
+        for call in traced.values():
+            call()
+        peer.flush()
+        no_garbage_collection()
+        print(json.dumps({"versions": peer.versions}), file=replies, flush=True)
+        for line in sys.stdin:
+            request = json.loads(line)
+            kind, calls = request["kind"], request["calls"]
+            bare = burst(plain[kind], calls, lambda: None).caller
+            found = burst(traced[kind], calls, peer.flush)
+            print(json.dumps({"caller": found.caller - bare, "others": found.others}), file=replies, flush=True)
+        replies.flush()
+    os._exit(0)  # some libraries try to send at the end
+
+
+if __name__ == "__main__":
+    main()
