@@ -8,6 +8,11 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
+
+_DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
+COSTS_PAGE: Final = _DOCS / "explanation" / "costs.md"
+PERFORMANCE_PAGE: Final = _DOCS / "reference" / "performance.md"
 
 
 def machine(versions: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -88,10 +89,8 @@ class Payload:
             return lambda: function(**arguments)
 
         def call() -> None:
-            try:
+            with suppress(SearchError):
                 function(**arguments)
-            except SearchError:
-                pass
 
         return call
 
@@ -124,7 +123,9 @@ def _prose(size: int) -> str:
 
 
 def _size(value: Any) -> str:
-    size = len(str(value) if isinstance(value, Exception | str) else json.dumps(value, default=_dumped, separators=(",", ":")))
+    size = len(
+        str(value) if isinstance(value, Exception | str) else json.dumps(value, default=_dumped, separators=(",", ":"))
+    )
     for unit, bytes_ in (("MB", 1_000_000), ("KB", 1_000)):
         if size >= bytes_:
             return f"{size / bytes_:.3g} {unit}"

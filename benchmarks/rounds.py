@@ -10,7 +10,8 @@ from __future__ import annotations
 import gc
 import math
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from time import process_time_ns, sleep, thread_time_ns
 from typing import NamedTuple
 
@@ -29,23 +30,30 @@ class Burst(NamedTuple):
     """Of all threads after that, and of the other threads meanwhile, until everything is flushed."""
 
 
-def burst(call: Callable[[], object], calls: int, flush: Callable[[], object]) -> Burst:
-    """Call ``calls`` times, and flush."""
+def burst(
+    call: Callable[[], object], calls: int, flush: Callable[[], object], clock: Callable[[], int] = thread_time_ns
+) -> Burst:
+    """Call ``calls`` times, and flush. ``clock``: of the calling thread, in nanoseconds."""
     flush()
     sleep(SETTLE_SECONDS)
-    process, thread = process_time_ns(), thread_time_ns()
+    process, thread = process_time_ns(), clock()
     for _ in range(calls):
         call()
-    caller = thread_time_ns() - thread
+    caller = clock() - thread
     flush()
     whole = process_time_ns() - process
     return Burst(caller / calls / 1e3, (whole - caller) / calls / 1e3)
 
 
-def no_garbage_collection() -> None:
-    """Leave collections out of the measured time: when one runs is chance, and its time depends on the whole heap."""
+@contextmanager
+def frozen_heap() -> Iterator[None]:
+    """Keep the objects that exist out of garbage collections: how many of those fall into a burst is chance."""
     gc.collect()
     gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 class Figure(NamedTuple):

@@ -10,11 +10,16 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TextIO
 
 from benchmarks.payloads import payloads
 from benchmarks.peers import libraries
-from benchmarks.rounds import burst, no_garbage_collection
+from benchmarks.peers.libraries import Peer
+from benchmarks.rounds import burst, frozen_heap
+
+Calls = Mapping[str, Callable[[], object]]
 
 
 def main() -> None:
@@ -30,16 +35,19 @@ def main() -> None:
         for call in traced.values():
             call()
         peer.flush()
-        no_garbage_collection()
-        print(json.dumps({"versions": peer.versions}), file=replies, flush=True)
-        for line in sys.stdin:
-            request = json.loads(line)
-            kind, calls = request["kind"], request["calls"]
-            bare = burst(plain[kind], calls, lambda: None).caller
-            found = burst(traced[kind], calls, peer.flush)
-            print(json.dumps({"caller": found.caller - bare, "others": found.others}), file=replies, flush=True)
-        replies.flush()
+        with frozen_heap():
+            _reply(peer, plain, traced, replies)
     os._exit(0)  # some libraries try to send at the end
+
+
+def _reply(peer: Peer, plain: Calls, traced: Calls, replies: TextIO) -> None:
+    print(json.dumps({"versions": peer.versions}), file=replies, flush=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        kind, calls = request["kind"], request["calls"]
+        bare = burst(plain[kind], calls, lambda: None).caller
+        found = burst(traced[kind], calls, peer.flush)
+        print(json.dumps({"caller": found.caller - bare, "others": found.others}), file=replies, flush=True)
 
 
 if __name__ == "__main__":
