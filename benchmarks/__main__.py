@@ -16,7 +16,7 @@ from rich.progress import track
 
 from benchmarks import aims, floors, kinds, redaction
 from benchmarks.apart import apart
-from benchmarks.page import COSTS_PAGE, PERFORMANCE_PAGE, machine, write_block
+from benchmarks.page import COSTS_PAGE, PERFORMANCE_PAGE, QUICK, machine, write_block
 
 PAGES: Final[dict[str, Path]] = {
     "kinds": PERFORMANCE_PAGE,
@@ -46,7 +46,7 @@ def main() -> None:
             from benchmarks.phoenix import SQLITE
 
             extra = f", {SQLITE}"
-        lines = [f"{head}{extra}", "", *lines]
+        lines = [f"{head}{extra}{QUICK if options.quick else ''}", "", *lines]
         sys.stdout.write("\n".join(lines) + "\n\n")
         if options.write:
             write_block(PAGES[name], name, lines)

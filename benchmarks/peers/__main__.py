@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.page import PERFORMANCE_PAGE, machine, write_block
+from benchmarks.page import PERFORMANCE_PAGE, QUICK, machine, write_block
 from benchmarks.payloads import payloads
 from benchmarks.rounds import BURST, digits, geometric_mean
 
@@ -163,6 +163,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="also write the table into the documentation")
     options = parser.parse_args()
     lines = table(3 if options.quick else 25)
+    lines[0] += QUICK if options.quick else ""
     sys.stdout.write("\n".join(lines) + "\n")
     if options.write:
         write_block(PERFORMANCE_PAGE, "peers", lines)
