@@ -27,7 +27,7 @@ Call = Callable[[], object]
 
 
 class Extras(NamedTuple):
-    """What is measured of a call with span, batch processor, metric, log line and journal."""
+    """Figures of a call with span, batch processor, metric, log line and journal."""
 
     bare: Figure
     nested: Figure

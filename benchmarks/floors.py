@@ -1,4 +1,4 @@
-"""What no recorder can go below: the parts that any way of recording a call needs, each alone."""
+"""Measure the parts that any way of recording a call needs, each alone: the floors of the costs."""
 
 from __future__ import annotations
 

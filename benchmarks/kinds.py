@@ -31,7 +31,7 @@ class Stages(NamedTuple):
 
 
 class AllCosts(NamedTuple):
-    """What each kind of call costs until it is a row, with the journal alone and with everything on."""
+    """Cost of each kind of call until it is a row, with the journal alone and with everything on."""
 
     alone: Stages
     full: Stages

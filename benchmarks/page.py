@@ -14,7 +14,7 @@ _DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
 COSTS_PAGE: Final = _DOCS / "explanation" / "costs.md"
 PERFORMANCE_PAGE: Final = _DOCS / "reference" / "performance.md"
 QUICK: Final = "; few rounds (`--quick`)"
-"""What a table says that was measured with few rounds."""
+"""Mark of a table that was measured with few rounds."""
 
 
 def machine(versions: Mapping[str, str]) -> str:
