@@ -41,6 +41,15 @@ BACKENDS := phoenix clickhouse
 phoenix := arize-phoenix==20.26.1
 clickhouse := chdb-core==26.9.0
 
+# Libraries beside which the cost of a call is measured.
+PEERS := opentelemetry structlog logfire openinference langfuse mlflow
+peer-opentelemetry := opentelemetry-sdk==1.45.2
+peer-structlog := structlog==26.1.0 orjson==3.13.0
+peer-logfire := logfire==5.2.0
+peer-openinference := openinference-instrumentation==0.1.72
+peer-langfuse := langfuse==5.0.4
+peer-mlflow := mlflow==3.17.2
+
 # Programs that build and check the distributions and the workflows. actionlint is a Go program.
 TOOLS := dist lowest workflows
 dist := build==1.6.1 twine==7.0.0
@@ -53,7 +62,7 @@ EXTRAS := clickhouse demo grpc otlp report serve statistics zstd
 # Tests start hundreds of Python processes: compile each module once, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: codemirror demo test test-thorough check docs site campaign bench bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse dist test-dist check-workflows test-lowest
+.PHONY: codemirror demo test test-thorough check docs site campaign bench bench-peers bench-instructions bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse dist test-dist check-workflows test-lowest
 
 # The editor of the SQL page, from the versions of package-lock.json: the same bytes each time. Needs Node.js and npm.
 codemirror:
@@ -213,10 +222,23 @@ bench-promises: $(VENV)/.test
 
 bench-analyses: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check arize-phoenix-sqlean
-	$(BIN)/python -m benchmarks --analyses
+	$(BIN)/python -m benchmarks analyses
+
+# The instructions of a call in the calling thread. Needs valgrind.
+bench-instructions: $(VENV)/.test
+	$(BIN)/python -m benchmarks.instructions
+
+# The same calls in other libraries, in one run. Nothing leaves the machine.
+bench-peers: $(VENV)/.test $(PEERS:%=$(VENV)-peer-%/.ready)
+	$(BIN)/python -m benchmarks.peers
+
+$(PEERS:%=$(VENV)-peer-%/.ready): $(VENV)-peer-%/.ready: Makefile
+	$(PYTHON) -m venv $(VENV)-peer-$*
+	$(VENV)-peer-$*/bin/python -m pip install --quiet --disable-pip-version-check pydantic $(peer-$*)
+	touch $@
 
 clean:
-	rm -rf $(VENV) $(FRAMEWORKS:%=$(VENV)-%) $(INSTRUMENTED:%=$(VENV)-%) $(CONTEXTS:%=$(VENV)-%) $(ALONE:%=$(VENV)-%) $(VENV)-shared $(BACKENDS:%=$(VENV)-%) $(TOOLS:%=$(VENV)-%) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(FRAMEWORKS:%=$(VENV)-%) $(INSTRUMENTED:%=$(VENV)-%) $(CONTEXTS:%=$(VENV)-%) $(ALONE:%=$(VENV)-%) $(VENV)-shared $(BACKENDS:%=$(VENV)-%) $(TOOLS:%=$(VENV)-%) $(PEERS:%=$(VENV)-peer-%) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.demo $(VENV)/.test: $(VENV)/.%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'

@@ -1,5 +1,4 @@
-"""Measurements of what tracing costs. ``make bench`` prints the table; ``python -m benchmarks --quick`` prints a rough one.
+"""Measurements of what tracing costs. ``make bench`` prints the tables; ``python -m benchmarks --quick`` prints rough ones.
 
-Speed is shown as ratios within one run, against the bare span of the OpenTelemetry SDK: ten attributes
-given at creation, a batch processor, an exporter that does nothing.
+Speed is shown as ratios within one run, against the bare span of the OpenTelemetry SDK, see :mod:`benchmarks.bare_span`.
 """

@@ -1,174 +1,174 @@
-"""Measure the cost of one call in the calling thread, beside the bare span in the same rounds."""
+"""Measure the cost of one call of the tool that returns a plain dictionary, beside the bare span in the same rounds.
+
+:mod:`benchmarks.kinds` measures other results, and the background thread.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import statistics
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from time import perf_counter_ns, process_time_ns, sleep, thread_time_ns
 from typing import Any, NamedTuple
 
 import tooltrace as tt
 from benchmarks import rivals
+from benchmarks.bare_span import in_bare_span, provider
+from benchmarks.payloads import payloads
+from benchmarks.rounds import BURST, SETTLE_SECONDS, Figure, burst, figure, frozen_heap
 from tooltrace.recording.settings import Durability
 
-SETTLE_SECONDS = 0.002
-"""Seconds in which the background threads become idle."""
 ITEMS = 5_000
-BURST = 200
-"""Calls in a row before the queue is emptied, outside the measured time: tools are not called back to back without end."""
+"""Items of a stream."""
+
+Call = Callable[[], object]
 
 
-class Cost(NamedTuple):
-    """Median over rounds."""
+class Extras(NamedTuple):
+    """Figures of a call with span, batch processor, metric, log line and journal."""
 
-    microseconds: float
-    ratio: float
-    """To the bare span of the same round."""
-
-
-def compare(rounds: int, bare: Callable[[], float], rivals_: dict[str, Callable[[], float]]) -> dict[str, Cost]:
-    """Run everything in turn, ``rounds`` times, and return the medians."""
-    seen: dict[str, list[tuple[float, float]]] = {name: [] for name in rivals_}
-    base: list[float] = []
-    for _ in range(rounds):
-        base.append(bare())
-        for name, run in rivals_.items():
-            seen[name].append(((own := run()), own / base[-1]))
-    costs = {"bare SDK span": Cost(statistics.median(base), 1.0)}
-    for name, pairs in seen.items():
-        costs[name] = Cost(statistics.median(p[0] for p in pairs), statistics.median(p[1] for p in pairs))
-    return costs
+    bare: Figure
+    nested: Figure
+    coroutine: Figure
+    held: float
+    """Bytes that a call holds between its return and the moment when it leaves the queue."""
+    held_by_bare: float
 
 
-def sync_burst(call: Callable[..., Any], empty: Callable[..., Any]) -> Callable[[], float]:
-    """Return a measurement: microseconds for a call, minus those of the untraced tool."""
-
-    def run() -> float:
-        return (_timed(call) - _timed(rivals.search)) / BURST / 1e3
-
-    def _timed(function: Callable[..., Any]) -> int:
-        empty()
-        sleep(SETTLE_SECONDS)
-        before = perf_counter_ns()
-        for _ in range(BURST):
-            function(rivals.QUERY, limit=5)
-        return perf_counter_ns() - before
-
-    return run
-
-
-def async_burst(call: Callable[..., Any], empty: Callable[..., Any]) -> Callable[[], float]:
-    async def timed(function: Callable[..., Any]) -> int:
-        before = perf_counter_ns()
-        for _ in range(BURST):
-            await function(rivals.QUERY, limit=5)
-        return perf_counter_ns() - before
-
-    def run() -> float:
-        empty()
-        sleep(SETTLE_SECONDS)
-        return (asyncio.run(timed(call)) - asyncio.run(timed(rivals.search_async))) / BURST / 1e3
-
-    return run
-
-
-def item_cost(rounds: int) -> float:
-    """Return the microseconds that one item of a traced generator adds."""
-    traced = tt.trace_tool(rivals.stream)
-
-    def timed(function: Callable[[int], Any]) -> int:
-        tt.flush()
-        sleep(SETTLE_SECONDS)
-        before = perf_counter_ns()
-        for _ in function(ITEMS):
-            pass
-        return perf_counter_ns() - before
-
-    return statistics.median((timed(traced) - timed(rivals.stream)) / ITEMS / 1e3 for _ in range(rounds))
-
-
-def allocation(call: Callable[..., Any], empty: Callable[..., Any]) -> float:
-    """Return the bytes that a call holds between its return and the moment when it leaves the queue."""
-    empty()
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    for _ in range(BURST):
-        call(rivals.QUERY, limit=5)
-    held = tracemalloc.get_traced_memory()[0] - before
-    tracemalloc.stop()
-    empty()
-    return held / BURST
-
-
-def whole_process(call: Callable[..., Any], finish: Callable[[], Any], calls: int) -> float:
-    """Return the microseconds of CPU of all threads for a call, until ``finish`` has returned."""
-    before = process_time_ns()
-    for _ in range(calls):
-        call(rivals.QUERY, limit=5)
-    finish()
-    return (process_time_ns() - before) / calls / 1e3
-
-
-def nested(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a traced tool that calls the traced tool."""
-
-    @tt.trace_tool(name="outer")
-    def outer(query: str, limit: int = 10) -> Any:
-        return call(query, limit)
-
-    return outer
-
-
-def everything(folder: Path, rounds: int) -> dict[str, Any]:
-    """Measure the calling thread with span, batch processor, metric, log line and journal, and the memory of a call."""
+def everything(folder: Path, rounds: int) -> Extras:
+    """Measure the calling thread, and the memory of a call."""
     spans = rivals.everything_on(folder / "calls.duckdb")
-    bare, traced = rivals.bare_span(spans), tt.trace_tool(rivals.search)
+    plain = payloads()["plain dict"]
+    tool = plain.tool()
+    bare, traced = plain.caller(in_bare_span(spans, tool)), tt.trace_tool(tool)
 
     def flush() -> None:
         tt.flush()
         spans.force_flush()
 
-    runs = {"traced, everything on": sync_burst(traced, flush), "nested pair": sync_burst(nested(traced), flush)}
-    costs = compare(rounds, sync_burst(bare, spans.force_flush), runs)
-    bare_async, traced_async = rivals.bare_span_async(spans), tt.trace_tool(rivals.search_async)
-    waiting = {"coroutine": async_burst(traced_async, flush)}
-    costs["coroutine"] = compare(rounds, async_burst(bare_async, spans.force_flush), waiting)["coroutine"]
-    return {"costs": costs, "held": (allocation(bare, spans.force_flush), allocation(traced, flush))}
+    @tt.trace_tool(name="outer")
+    def outer(query: str, limit: int = 10) -> Any:
+        return traced(query, limit)
+
+    traced_async = tt.trace_tool(rivals.search_async)
+    bare_async = rivals.bare_span_async(spans)
+    query = plain.arguments
+    costs = _compare(rounds, bare, flush, {"nested": (plain.caller(outer), plain.caller(tool))})
+    waiting = _compare(
+        rounds,
+        _awaited(lambda: bare_async(**query)),
+        flush,
+        {"coroutine": (_awaited(lambda: traced_async(**query)), _awaited(lambda: rivals.search_async(**query)))},
+        bare_untraced=_awaited(lambda: rivals.search_async(**query)),
+    )
+    held, held_by_bare = _allocation(plain.caller(traced), flush), _allocation(bare, flush)
+    return Extras(costs["bare"], costs["nested"], waiting["coroutine"], held, held_by_bare)
 
 
-def configured(folder: Path, rounds: int, name: str, durability: Durability) -> dict[str, Cost]:
-    """Measure the calling thread with the journal alone."""
-    spans = rivals.provider()
+def durable(folder: Path, rounds: int, durability: Durability) -> Figure:
+    """Measure the calling thread with the journal alone. ``fsync``: the time on the clock, because it waits for the disk."""
+    spans = provider()
     tt.configure(store=folder / "calls.duckdb", durability=durability)
-    run = {name: sync_burst(tt.trace_tool(rivals.search), tt.flush)}
-    costs = compare(rounds, sync_burst(rivals.bare_span(spans), spans.force_flush), run)
-    return {name: costs[name]}
+    plain = payloads()["plain dict"]
+    tool = plain.tool()
+    calls = {durability: (plain.caller(tt.trace_tool(tool)), plain.caller(tool))}
+    clock = perf_counter_ns if durability == "fsync" else thread_time_ns
+    return _compare(rounds, plain.caller(in_bare_span(spans, tool)), tt.flush, calls, clock=clock)[durability]
+
+
+def _compare(
+    rounds: int,
+    bare: Call,
+    flush: Call,
+    calls: dict[str, tuple[Call, Call]],
+    *,
+    bare_untraced: Call | None = None,
+    clock: Callable[[], int] = thread_time_ns,
+) -> dict[str, Figure]:
+    """Return the medians of the bare span and of ``calls``: the traced call and the untraced one of each name."""
+    found: dict[str, list[tuple[float, float]]] = {"bare": [], **{name: [] for name in calls}}
+    with frozen_heap():
+        for _ in range(rounds):
+            reference = burst(bare, BURST, flush, clock).caller
+            if bare_untraced is not None:
+                reference -= burst(bare_untraced, BURST, flush, clock).caller
+            found["bare"].append((reference, reference))
+            for name, (traced, untraced) in calls.items():
+                own = burst(traced, BURST, flush, clock).caller - burst(untraced, BURST, flush, clock).caller
+                found[name].append((own, reference))
+    return {name: figure(pairs) for name, pairs in found.items()}
+
+
+def _awaited(make: Callable[[], Coroutine[Any, Any, Any]]) -> Call:
+    """Return a function that runs a coroutine that never waits, without an event loop."""
+
+    def call() -> None:
+        try:
+            make().send(None)
+        except StopIteration:
+            return
+        raise AssertionError("the coroutine waits")
+
+    return call
+
+
+def _allocation(call: Call, flush: Call) -> float:
+    flush()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(BURST):
+        call()
+    held = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    flush()
+    return held / BURST
 
 
 def items(folder: Path, rounds: int) -> float:
-    """Return the microseconds that one item of a traced generator adds."""
+    """Return the microseconds of the calling thread that one item of a traced generator adds."""
     tt.configure(store=folder / "items.duckdb", durability="batch")
-    return item_cost(rounds)
+    traced = tt.trace_tool(rivals.stream)
+
+    def timed(function: Callable[[int], Any]) -> int:
+        tt.flush()
+        sleep(SETTLE_SECONDS)
+        before = thread_time_ns()
+        for _ in function(ITEMS):
+            pass
+        return thread_time_ns() - before
+
+    return statistics.median((timed(traced) - timed(rivals.stream)) / ITEMS / 1e3 for _ in range(rounds))
 
 
-def process_costs(folder: Path, calls: int, *, everything_on: bool) -> tuple[float, float]:
-    """Return the CPU time of all threads: of the bare span, and of the traced call until it is a row."""
-    spans = rivals.everything_on(folder / "cpu.duckdb") if everything_on else rivals.provider()
+def process_costs(folder: Path, calls: int, *, everything_on: bool) -> Figure:
+    """Return the CPU time of all threads of ``calls`` calls until they are rows, the opening of the store included."""
+    spans = rivals.everything_on(folder / "cpu.duckdb") if everything_on else provider()
     if not everything_on:
         tt.configure(store=folder / "cpu.duckdb", durability="batch")
-    bare, traced = rivals.bare_span(spans), tt.trace_tool(rivals.search)
+    plain = payloads()["plain dict"]
+    tool = plain.tool()
+    bare, traced = plain.caller(in_bare_span(spans, tool)), plain.caller(tt.trace_tool(tool))
 
     def to_rows() -> None:
         with tt.connect():
             pass
 
-    whole_process(traced, to_rows, 100)  # DuckDB is loaded here, outside the measured time
-    pairs = [(whole_process(bare, spans.force_flush, calls), whole_process(traced, to_rows, calls)) for _ in range(3)]
-    return statistics.median(pair[0] for pair in pairs), statistics.median(pair[1] for pair in pairs)
+    def cpu(call: Call, count: int, finish: Call) -> float:
+        before = process_time_ns()
+        for _ in range(count):
+            call()
+        finish()
+        return (process_time_ns() - before) / count / 1e3
+
+    cpu(traced, 100, to_rows)  # DuckDB is loaded here, outside of the measured time
+    pairs = []
+    for _ in range(3):
+        before = cpu(bare, calls, spans.force_flush)
+        own = cpu(traced, calls, to_rows)
+        pairs.append((own, (before + cpu(bare, calls, spans.force_flush)) / 2))
+    return figure(pairs)
 
 
 def contexts(folder: Path, rounds: int, *, with_ids: bool = False) -> float:
@@ -180,15 +180,8 @@ def contexts(folder: Path, rounds: int, *, with_ids: bool = False) -> float:
     context = rivals.RunContextWithIds() if with_ids else rivals.RunContext()
     traced = tt.trace_tool(rivals.search_in_run, inject="ctx")
     bare = tt.trace_tool(rivals.search)
-
-    def timed(call: Callable[[], Any]) -> int:
-        tt.flush()
-        sleep(SETTLE_SECONDS)
-        before = thread_time_ns()
-        for _ in range(BURST):
-            call()
-        return thread_time_ns() - before
-
     with_context = functools.partial(traced, context, rivals.QUERY, limit=5)
     without = functools.partial(bare, rivals.QUERY, limit=5)
-    return statistics.median(timed(with_context) / timed(without) for _ in range(rounds))
+    return statistics.median(
+        burst(with_context, BURST, tt.flush).caller / burst(without, BURST, tt.flush).caller for _ in range(rounds)
+    )

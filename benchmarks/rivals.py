@@ -1,9 +1,9 @@
-"""The measured tool: bare, in the SDK's span, and traced."""
+"""The measured tool, its variants, and tooltrace with everything on."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,30 +11,15 @@ import structlog
 from opentelemetry import metrics
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace import TracerProvider
 from pydantic import BaseModel
 
 import tooltrace as tt
+from benchmarks.bare_span import in_bare_span, provider
+from benchmarks.payloads import Message
 
 QUERY = "how to open a file that is not there"
 ROWS = {"rows": [{"id": 1, "title": "open"}, {"id": 2, "title": "close"}], "total": 2}
-
-
-class NullExporter(SpanExporter):
-    """An exporter that discards spans."""
-
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        return SpanExportResult.SUCCESS
-
-    def shutdown(self) -> None:
-        pass
-
-
-def provider() -> TracerProvider:
-    made = TracerProvider(shutdown_on_exit=False)
-    made.add_span_processor(BatchSpanProcessor(NullExporter(), max_queue_size=1_000_000))
-    return made
 
 
 def everything_on(store: Path) -> TracerProvider:
@@ -54,17 +39,14 @@ def everything_on(store: Path) -> TracerProvider:
     return spans
 
 
+def tool_response() -> tt.ToolResponse:
+    """Return the measured ``ToolResponse``."""
+    return tt.ToolResponse.success("Three open tickets.", {"tickets": 3})
+
+
 def search(query: str, limit: int = 10) -> dict[str, Any]:
     """Search."""
     return ROWS
-
-
-class Message(BaseModel):
-    """One of a conversation's messages."""
-
-    role: str = "user"
-    content: str = "word " * 30
-    tool_call_id: str | None = None
 
 
 class RunContext(BaseModel):
@@ -106,34 +88,9 @@ def stream(count: int) -> Iterator[str]:
         yield "a word "
 
 
-def bare_span(spans: TracerProvider) -> Callable[..., Any]:
-    """The same call inside the SDK's span."""
-    tracer = spans.get_tracer("bare")
-
-    def call(query: str, limit: int = 10) -> dict[str, Any]:
-        attributes = {
-            "gen_ai.operation.name": "execute_tool",
-            "gen_ai.tool.name": "search",
-            "gen_ai.tool.type": "function",
-            "gen_ai.tool.call.id": "call_1",
-            "gen_ai.agent.name": "agent",
-            "gen_ai.conversation.id": "conversation",
-            "tool.query": query,
-            "tool.limit": limit,
-            "tool.attempt": 1,
-            "tool.cached": False,
-        }
-        with tracer.start_as_current_span(
-            "execute_tool search", attributes=attributes, record_exception=False, set_status_on_exception=False
-        ):
-            return search(query, limit)
-
-    return call
-
-
 def bare_span_async(spans: TracerProvider) -> Callable[..., Any]:
-    """The same, for a coroutine."""
-    call = bare_span(spans)
+    """The tool inside the SDK's span, as a coroutine."""
+    call = in_bare_span(spans, search)
 
     async def call_async(query: str, limit: int = 10) -> dict[str, Any]:
         return call(query, limit)

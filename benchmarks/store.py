@@ -23,8 +23,6 @@ from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 
-QUERIES = ("failure_rate", "errors", "latency", "retries", "recent")
-
 
 def calls_to_rows(folder: Path, calls: int) -> tuple[float, int, int]:
     """Return the calls per second of one process until they are rows, the number of rows, and the number of lost records."""
@@ -138,26 +136,13 @@ def _call(random: Random, start: datetime, number: int) -> ToolCall:
     )
 
 
-def history(folder: Path, rows: int, rounds: int) -> tuple[float, dict[str, float]]:
-    """Return the rows per second folded into a new store, and the milliseconds of each query over it."""
-    return filled(folder / "history.duckdb", rows), answers(folder / "history.duckdb", rounds)
-
-
-def answers(store: Path, rounds: int) -> dict[str, float]:
-    """Return the milliseconds to open the store and run each query."""
-    times: dict[str, float] = {}
-    for name in QUERIES:
-        runs = []
-        for _ in range(rounds):
-            before = perf_counter()
-            tt.query(name, store=store).fetchall()
-            runs.append((perf_counter() - before) * 1e3)
-        times[name] = statistics.median(runs)
-    return times
+def folding(folder: Path, rows: int) -> float:
+    """Return the rows per second folded into a new store."""
+    return filled(folder / "history.duckdb", rows)
 
 
 def import_ratio(folder: Path, rounds: int) -> tuple[float, float]:
-    """Return the milliseconds to import tooltrace's dependencies, and to import tooltrace; both compiled before."""
+    """Return the milliseconds of CPU to import tooltrace's dependencies, and to import tooltrace; both compiled before."""
     base = "import opentelemetry.sdk.trace, opentelemetry.sdk.metrics, structlog; from pydantic import BaseModel"
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -166,6 +151,6 @@ def import_ratio(folder: Path, rounds: int) -> tuple[float, float]:
 
 
 def _import_ms(code: str, environment: dict[str, str]) -> float:
-    script = f"import time; t = time.perf_counter(); {code}; print((time.perf_counter() - t) * 1e3)"
+    script = f"import time; t = time.process_time(); {code}; print((time.process_time() - t) * 1e3)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, env=environment)
     return float(done.stdout)
