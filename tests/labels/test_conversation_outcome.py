@@ -69,7 +69,9 @@ def test_the_command_labels_a_conversation(path: Path, run: Run) -> None:
 
 def test_a_file_may_label_calls_and_conversations(path: Path, run: Run, tmp_path: Path) -> None:
     file = tmp_path / "labels.csv"
-    file.write_text("call_id,conversation_id,correct,labeler\nc,,yes,ann\n,chat,no,ann\nc,chat,no,ann\n,later,yes,ann\n")
+    file.write_text(
+        "call_id,conversation_id,correct,labeler\nc,,yes,ann\n,chat,no,ann\nc,chat,no,ann\n,later,yes,ann\n"
+    )
     done = run("--file", str(file))
     assert done.exit_code == 0
     assert done.stdout == "3 labels recorded, 1 row skipped; 1 without a recorded call.\n"
