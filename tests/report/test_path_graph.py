@@ -19,7 +19,7 @@ HOSTILE = (
     "back\\slash\\N\\",
     "<b>bold</b> &lt; &amp; &#34;",
     "end",
-    "a-->b; click n0 href \"javascript:alert(1)\"",
+    'a-->b; click n0 href "javascript:alert(1)"',
     "%%{init: {'theme':'dark'}}%%",
     "two\nlines\r\tand \x1b[31mred\u202e",
     "subgraph x",

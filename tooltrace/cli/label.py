@@ -26,7 +26,7 @@ _LABELER_KIND = click.Choice(["person", "rule", "agent"])
 
 
 @click.command(
-    short_help="Label results as right or wrong.",
+    short_help="Label results, or conversations, as right or wrong.",
     epilog=examples(
         "tooltrace label call_17 --correct",
         'tooltrace label call_17 --wrong --labeler ann --reason "outdated page"',
@@ -93,7 +93,9 @@ def label(
         _label_file(file, labeler, path)
         return
     if conversation is not None and (call_id is not None or span):
-        raise UsageError("--conversation labels a whole conversation: leave CALL_ID and --span out; nothing was recorded")
+        raise UsageError(
+            "--conversation labels a whole conversation: leave CALL_ID and --span out; nothing was recorded"
+        )
     if not (call_id or conversation):
         raise UsageError("argument CALL_ID is missing: pass CALL_ID, --conversation or --file; nothing was recorded")
     if not has_verdict or (correct and wrong):

@@ -5,7 +5,15 @@ from __future__ import annotations
 import click
 
 from tooltrace.analysis import find
-from tooltrace.cli.options import FORMATS, examples, limit_option, output_options, place_option, tool_option, window_options
+from tooltrace.cli.options import (
+    FORMATS,
+    examples,
+    limit_option,
+    output_options,
+    place_option,
+    tool_option,
+    window_options,
+)
 from tooltrace.cli.query import all_option, columns_option, min_n_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.store.base import StoreBackend

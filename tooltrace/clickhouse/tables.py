@@ -237,7 +237,9 @@ def _outcomes(tables: Tables, reader: Reader) -> str:
     usable = (
         f"if({score} BETWEEN 0 AND 1 AND NOT {inverse} AND ifNull({verdict} = ({score} >= 0.5), true), {score}, NULL)"
     )
-    of_conversation = f"({text[names.TOOL_CALL_ID]} IS NULL AND SpanId = '' AND {text[names.CONVERSATION_ID]} IS NOT NULL)"
+    of_conversation = (
+        f"({text[names.TOOL_CALL_ID]} IS NULL AND SpanId = '' AND {text[names.CONVERSATION_ID]} IS NOT NULL)"
+    )
     columns = {
         "call_id": text[names.TOOL_CALL_ID],
         "span_id": f"if({is_native}, {text[names.JUDGED_SPAN_ID]}, nullIf(SpanId, ''))",
