@@ -17,6 +17,10 @@
 -- an odds ratio of `ratio` in 80 of 100 histories, with the shares of this row. The verdict is `too_few` below min_n
 -- conversations, or where fewer than 5 of them have the sign, lack it, failed or succeeded.
 --
+-- Measured on 500 simulated histories each, of 20 to 330 conversations of two agents: the 95 % interval contains the true
+-- ratio in 94 to 99 % of them, excludes 1 in 1 to 6 % of those without any association, and with as many conversations as
+-- `needed` in 78 to 83 % (docs/explanation/statistics.md).
+--
 -- parameters:
 --   since      timestamp = NULL  attempts that started at this time or later
 --   until      timestamp = NULL  attempts that started before this time
