@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from tooltrace.analysis import find
@@ -63,7 +65,7 @@ def paths(
     from tooltrace.cli.named_query import QueryOutput, run_query
 
     given = {"since": since, "until": until, "tool": tool, "agent": agent, "min_n": min_n}
-    params = {name: value for name, value in given.items() if value is not None}
+    params: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     query = find("paths")
     if form not in GRAPHS:
         output = QueryOutput(form=form, limit=limit, columns=tuple(columns or ()), everything=everything)
