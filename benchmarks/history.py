@@ -107,6 +107,14 @@ SELECT call_id, CASE WHEN chance(span_id, 1) < 0.5 THEN span_id END AS span_id, 
 FROM attempts, (VALUES ('human'), ('second_look')) AS labelers(labeler)
 WHERE status <> 'error' AND chance(span_id, 3) < CASE labeler WHEN 'human' THEN 0.22 ELSE 0.01 END;
 
+INSERT INTO outcomes BY NAME
+SELECT conversation_id, chance(conversation_id, 7) < 0.8 - 0.3 * avg(CASE WHEN status = 'error' THEN 1 ELSE 0 END) AS correct,
+    CASE WHEN chance(conversation_id, 8) < 0.1 THEN 0.4 END AS score, 'judge' AS labeler, 'agent' AS labeler_kind,
+    'conversation' AS target_kind, max(started_at) AS labeled_at
+FROM attempts
+WHERE conversation_id IS NOT NULL AND chance(conversation_id, 9) < 0.5
+GROUP BY conversation_id;
+
 INSERT INTO messages BY NAME
 SELECT call_id, span_id, 'openai' AS style, words AS "text", sha256(words) AS sha256, length(words) AS "length",
     starts_with(words, 'Error') AS "error", started_at + to_microseconds(CAST(duration_ms * 1000 AS BIGINT)) AS "at"

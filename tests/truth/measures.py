@@ -144,6 +144,18 @@ def _above(cell: Cell, rows: Rows) -> NDArray[np.float64]:
     return np.array([float(LEVEL_SHARES[LEVELS >= t - 1e-9].sum()) for t in rows["threshold"]])
 
 
+def _steps(cell: Cell) -> bool:
+    return cell.attempts == 1 and not cell.gates and cell.ids == "conversation" and not cell.lag and cell.size > 1
+
+
+def _after_error(cell: Cell, rows: Rows) -> float:
+    return cell.mean(lambda p: p * p) / cell.rate if cell.rate else float("nan")
+
+
+def _lift_after_error(cell: Cell, rows: Rows) -> float:
+    return _after_error(cell, rows) / cell.rate if cell.rate else float("nan")
+
+
 WINDOW = {"parts": 1}
 MEASURES: tuple[Interval | Alarm, ...] = (
     Interval("failure_rate", "rate"),
@@ -173,6 +185,10 @@ MEASURES: tuple[Interval | Alarm, ...] = (
              applies=_without_retries),
     Interval("laundering", "share", {"limit": 1_000_000}, where="span_id IN (SELECT min(span_id) FROM answer GROUP BY tool)",
              truth=_fixed(HIDDEN), applies=_without_retries),
+    Interval("paths", "rate after an error", {"limit": 1_000_000}, where="from_status = 'error' AND failures IS NOT NULL",
+             truth=_after_error, applies=_steps),
+    Interval("paths", "lift after an error", {"limit": 1_000_000}, where="from_status = 'error' AND failures IS NOT NULL",
+             low="lift_low", high="lift_high", truth=_lift_after_error, applies=_steps),
     Interval("gates", "approved_share", low="approved_low", high="approved_high", truth=_fixed(APPROVED), applies=_gated),
     Interval("gates", "failure_rate", low="failure_low", high="failure_high", applies=_gated),
     Interval("next_action", "advised_share", where="advice = 'retry'", low="advised_low", high="advised_high"),

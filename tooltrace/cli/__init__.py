@@ -24,6 +24,7 @@ from tooltrace.cli.forget import forget
 from tooltrace.cli.import_ import imports
 from tooltrace.cli.label import label
 from tooltrace.cli.options import examples
+from tooltrace.cli.paths import paths
 from tooltrace.cli.prune import prune
 from tooltrace.cli.query import query
 from tooltrace.cli.redact import redact
@@ -65,6 +66,7 @@ for _command in (
     demo,
     query,
     compare,
+    paths,
     sql,
     columns,
     tail,

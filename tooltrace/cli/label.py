@@ -26,11 +26,12 @@ _LABELER_KIND = click.Choice(["person", "rule", "agent"])
 
 
 @click.command(
-    short_help="Label results as right or wrong.",
+    short_help="Label results, or conversations, as right or wrong.",
     epilog=examples(
         "tooltrace label call_17 --correct",
         'tooltrace label call_17 --wrong --labeler ann --reason "outdated page"',
         "tooltrace label call_17 --score 0.7 --labeler judge --labeler-kind agent",
+        "tooltrace label --conversation chat_4 --wrong --reason 'never booked the room'",
         "tooltrace label --file labels.csv --labeler ann",
     ),
 )
@@ -49,6 +50,7 @@ _LABELER_KIND = click.Choice(["person", "rule", "agent"])
 @click.option("--kind", type=_LABELER_KIND, hidden=True)
 @click.option("--reason", help="Reason for the label.")
 @click.option("--span", is_flag=True, help="CALL_ID is a span id: label one attempt instead of the call.")
+@click.option("--conversation", metavar="ID", help="Label this conversation: whether it reached its goal.")
 @click.option("--file", type=click.Path(path_type=Path), help="File of labels as CSV, JSON Lines or Parquet.")
 @place_option
 def label(
@@ -63,13 +65,14 @@ def label(
     kind: str | None,
     reason: str | None,
     span: bool,
+    conversation: str | None,
     file: Path | None,
     store: StoreBackend,
 ) -> None:
-    """Label the result of a call as right or wrong.
+    """Label the result of a call as right or wrong, or a whole conversation by --conversation.
 
     With --file, many calls are labelled. If one labeler labels a call several times, the latest label counts. A label may be recorded before its call. The
-    columns of a file are call_id or span_id, correct and/or score, and optionally labeler, labeler_kind, reason and
+    columns of a file are call_id, span_id or conversation_id, correct and/or score, and optionally labeler, labeler_kind, reason and
     labeled_at (UTC unless it names a zone). Values of 'correct': true or false, yes or no, right or wrong, 1 or 0. Rows that are not
     valid labels are skipped and reported.
     """
@@ -79,7 +82,7 @@ def label(
         raise UsageError("--labeler must not be blank: pass the name of the labeler; nothing was recorded")
     has_verdict = correct or wrong or score is not None
     if file is not None:
-        if call_id is not None or has_verdict or reason is not None or labeler_kind is not None or span:
+        if call_id is not None or has_verdict or reason is not None or labeler_kind is not None or span or conversation:
             raise UsageError(
                 "--file can only be combined with --labeler and --store: the file contains the other values"
             )
@@ -89,34 +92,38 @@ def label(
             raise UsageError("--file needs the path of a local store; nothing was recorded") from error
         _label_file(file, labeler, path)
         return
-    if call_id is None:
-        raise UsageError("argument CALL_ID is missing: pass CALL_ID or --file; nothing was recorded")
+    if conversation is not None and (call_id is not None or span):
+        raise UsageError(
+            "--conversation labels a whole conversation: leave CALL_ID and --span out; nothing was recorded"
+        )
+    if not (call_id or conversation):
+        raise UsageError("argument CALL_ID is missing: pass CALL_ID, --conversation or --file; nothing was recorded")
     if not has_verdict or (correct and wrong):
         raise UsageError("a label needs exactly one of --correct and --wrong, or --score; nothing was recorded")
-    _label_one(call_id, correct if correct or wrong else None, score, labeler, labeler_kind, reason, store, span=span)
+    target = "conversation_id" if conversation else "span_id" if span else "call_id"
+    verdict = correct if correct or wrong else None
+    _label_one({target: conversation or call_id or ""}, verdict, score, labeler, labeler_kind, reason, store)
 
 
 def _label_one(
-    call_id: str,
+    target: dict[str, str],
     correct: bool | None,
     score: float | None,
     labeler: str,
     labeler_kind: str | None,
     reason: str | None,
     store: StoreBackend,
-    *,
-    span: bool,
 ) -> None:
     from tooltrace.labels.from_file import LabelFileReport
     from tooltrace.labels.writer import write_label
 
-    settings = Settings(store=None)
-    of_call, of_span = (None, call_id) if span else (call_id, None)
+    ((kind, identifier),) = target.items()
     try:
         outcome = make_outcome(
-            settings,
-            call_id=of_call,
-            span_id=of_span,
+            Settings(store=None),
+            call_id=target.get("call_id"),
+            span_id=target.get("span_id"),
+            conversation_id=target.get("conversation_id"),
             correct=correct,
             score=score,
             labeler=labeler,
@@ -127,18 +134,17 @@ def _label_one(
         raise UsageError(f"{error}; nothing was recorded") from error
     sent = write_label(outcome, store)
     if sent is not None:
-        click.echo(clean(f"{call_id} is labelled by {labeler}: {sent}."))
+        click.echo(clean(f"{identifier} is labelled by {labeler}: {sent}."))
         return
     verdicts = [word for word, applies in (("right", correct), ("wrong", correct is False)) if applies]
     verdicts += [] if score is None else [f"{score:g}"]
-    click.echo(clean(f"{call_id} is labelled {', '.join(verdicts)} by {labeler}."))
+    click.echo(clean(f"{identifier} is labelled {', '.join(verdicts)} by {labeler}."))
     done = LabelFileReport()
     done.count(outcome)
     if _unmatched(done, store):
-        target = "attempt" if span else "call"
-        click.echo(
-            clean(f"No {target} {call_id} has been recorded in {store}; the label applies once it is."), err=True
-        )
+        noun = {"call_id": "call", "span_id": "attempt"}.get(kind, "conversation")
+        unknown = f"No {noun} {identifier} has been recorded in {store}; the label applies once it is."
+        click.echo(clean(unknown), err=True)
 
 
 def _label_file(file: Path, labeler: str, store: Path) -> None:

@@ -237,6 +237,9 @@ def _outcomes(tables: Tables, reader: Reader) -> str:
     usable = (
         f"if({score} BETWEEN 0 AND 1 AND NOT {inverse} AND ifNull({verdict} = ({score} >= 0.5), true), {score}, NULL)"
     )
+    of_conversation = (
+        f"({text[names.TOOL_CALL_ID]} IS NULL AND SpanId = '' AND {text[names.CONVERSATION_ID]} IS NOT NULL)"
+    )
     columns = {
         "call_id": text[names.TOOL_CALL_ID],
         "span_id": f"if({is_native}, {text[names.JUDGED_SPAN_ID]}, nullIf(SpanId, ''))",
@@ -247,8 +250,8 @@ def _outcomes(tables: Tables, reader: Reader) -> str:
         "reason": text[names.EVALUATION_EXPLANATION],
         "labeled_at": _event_time(reader),
         "labeler_kind": f"if({is_native}, {text[names.LABELER_KIND]}, NULL)",
-        "target_kind": f"if({is_native}, {text[names.TARGET_KIND]}, NULL)",
-        "conversation_id": f"if({is_native}, {text[names.CONVERSATION_ID]}, NULL)",
+        "target_kind": f"if({is_native}, {text[names.TARGET_KIND]}, if({of_conversation}, 'conversation', NULL))",
+        "conversation_id": f"if({is_native} OR {of_conversation}, {text[names.CONVERSATION_ID]}, NULL)",
     }
-    complete = f"({is_native} OR ({columns['call_id']} IS NOT NULL OR SpanId <> '') AND ({verdict} IS NOT NULL OR {usable} IS NOT NULL))"
+    complete = f"({is_native} OR ({columns['call_id']} IS NOT NULL OR SpanId <> '' OR {of_conversation}) AND ({verdict} IS NOT NULL OR {usable} IS NOT NULL))"
     return _select(columns, tables.of(tables.logs), f"{_named(names.EVALUATION_EVENT)} AND {complete}")

@@ -251,7 +251,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """A later judgement whether the result of an attempt, or of a call, was right."""
+    """A later judgement: whether the result of an attempt or a call was right, or a conversation reached its goal."""
 
     call_id: Annotated[
         str | None, About("Id of the judged call; unknown where only an attempt is named.", "gen_ai.tool.call.id")

@@ -30,8 +30,8 @@ def outcome_from(
 ) -> int:
     """Label attempts with the judgements of ``source``; return the number of labels.
 
-    ``source`` is a SELECT over the tables of the store with the columns call_id or span_id, correct and/or score, and
-    optionally reason. Or it is a function, which is called with each finished attempt as a dict: a row of
+    ``source`` is a SELECT over the tables of the store with the columns call_id, span_id or conversation_id, correct
+    and/or score, and optionally reason. Or it is a function, which is called with each finished attempt as a dict: a row of
     ``tool_calls`` whose JSON columns are text. The function returns True, False, a score in [0, 1], a dict or object
     with correct, score and reason, or None when it cannot judge.
 

@@ -21,7 +21,7 @@ from tooltrace.recording.settings import Settings
 from tooltrace.store.base import Store, open_store
 from tooltrace.store.schema import quote_identifier, quote_literal
 
-IDS = ("call_id", "span_id")
+IDS = ("call_id", "span_id", "conversation_id")
 VERDICTS = ("correct", "score")
 COLUMNS = (*IDS, *VERDICTS, "labeler", "reason", "labeled_at", "labeler_kind")
 """The columns that a row may have."""
@@ -40,6 +40,7 @@ def outcome_of(row: Mapping[str, Any], settings: Settings, labeler: str) -> Outc
         settings,
         call_id=_identity("call_id", known["call_id"]),
         span_id=_identity("span_id", known["span_id"]),
+        conversation_id=_identity("conversation_id", known["conversation_id"]),
         correct=_truth(known["correct"]),
         score=_number(known["score"]),
         labeler=known["labeler"] or labeler,
@@ -53,7 +54,7 @@ def missing(names: Mapping[str, Any] | tuple[str, ...] | list[str]) -> str | Non
     """Return why a table with the columns ``names`` cannot hold labels; None when it can."""
     for needed in (IDS, VERDICTS):
         if not any(name in names for name in needed):
-            return f"it needs a column {needed[0]} or {needed[1]}"
+            return f"it needs a column {', '.join(needed[:-1])} or {needed[-1]}"
     return None
 
 
@@ -267,6 +268,8 @@ class LabelFileReport:
     """Number of labels for each call id."""
     attempts: Counter[str] = field(default_factory=Counter)
     """Number of labels for each span id."""
+    conversations: Counter[str] = field(default_factory=Counter)
+    """Number of labels for each conversation id."""
 
     def skip(self, line: int, reason: str) -> None:
         """Count a skipped row, and add the first ``SHOWN`` as examples."""
@@ -280,9 +283,11 @@ class LabelFileReport:
             self.unused += [name for name in names if name not in self.unused]
 
     def count(self, outcome: Outcome) -> None:
-        """Count the label for its attempt, or else for its call."""
+        """Count the label for its conversation or its attempt, or else for its call."""
         self.labels += 1
-        if outcome.span_id is not None:
+        if outcome.conversation_id is not None:
+            self.conversations[outcome.conversation_id] += 1
+        elif outcome.span_id is not None:
             self.attempts[outcome.span_id] += 1
         elif outcome.call_id is not None:
             self.calls[outcome.call_id] += 1
@@ -306,10 +311,12 @@ def label_file(path: Path, settings: Settings, labeler: str, advance: Advance = 
 
 
 def unmatched(labelled: LabelFileReport, store: Store) -> int:
-    """Return the number of labels that name a call or an attempt that is not in ``store``. Raises StoreError."""
+    """Return the number of labels of a call, an attempt or a conversation that ``store`` does not have. Raises StoreError."""
     with open_store(store).connect() as con:
         found = 0
-        for column, counted in (("call_id", labelled.calls), ("span_id", labelled.attempts)):
+        for column, counted in zip(IDS, (labelled.calls, labelled.attempts, labelled.conversations), strict=True):
+            if not counted:
+                continue
             sql = f"SELECT DISTINCT {column} FROM tool_calls WHERE {column} IN (SELECT unnest($ids))"
             rows = con.execute(sql, {"ids": list(counted)}).fetchall()
             found += sum(counted[name] for (name,) in rows)

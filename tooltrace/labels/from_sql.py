@@ -15,7 +15,7 @@ from tooltrace.labels.label import LabelerKind
 from tooltrace.labels.writer import LabelWriter
 from tooltrace.recording.settings import Settings
 from tooltrace.store.reader import materialize, open_reader
-from tooltrace.store.views import JUDGED
+from tooltrace.store.views import CONVERSATION_LABELS, JUDGED
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -41,20 +41,21 @@ meant AS (
         WITH outcomes AS (
             SELECT call_id, NULL AS span_id, true AS correct, NULL AS score, '' AS labeler, $now AS labeled_at
             FROM {_ROWS}
-            WHERE span_id IS NULL
+            WHERE span_id IS NULL AND call_id IS NOT NULL
         )
         SELECT span_id FROM ({JUDGED.sql}) AS of_call
     ) AS would_judge
     JOIN tool_calls AS t ON t.span_id = would_judge.span_id
 )
-SELECT g.call_id, g.span_id, g.correct, g.score, g.reason, t.trace_id, t.span_id AS judged
+SELECT g.call_id, g.span_id, g.conversation_id, g.correct, g.score, g.reason, t.trace_id, t.span_id AS judged
 FROM {_ROWS} AS g
 LEFT JOIN meant AS m ON m.call_id = g.call_id AND g.span_id IS NULL
 LEFT JOIN tool_calls AS t ON t.span_id = coalesce(g.span_id, m.span_id)
 WHERE $again
    OR NOT (
         coalesce(g.span_id, m.span_id, '') IN (SELECT span_id FROM mine)
-        OR (g.span_id IS NULL AND g.call_id IN (SELECT call_id FROM outcomes WHERE span_id IS NULL AND call_id IS NOT NULL))
+        OR coalesce(g.span_id IS NULL AND g.call_id IN (SELECT call_id FROM outcomes WHERE span_id IS NULL AND call_id IS NOT NULL), false)
+        OR coalesce(g.conversation_id IN (SELECT conversation_id FROM ({CONVERSATION_LABELS.sql}) AS conversations), false)
    )
 ORDER BY g.row_no
 """
@@ -107,12 +108,12 @@ def _check(names: list[str]) -> None:
 def _judgements(
     rows: Iterable[Row], settings: Settings, labeler: str, kind: LabelerKind
 ) -> list[tuple[Outcome, str | None, str | None]]:
-    """Return an outcome with its trace id and span id for each call or attempt that ``rows`` judge.
+    """Return an outcome with its trace id and span id for each call, attempt or conversation that ``rows`` judge.
 
     Rows with neither correct nor score are left out. Raises LabelError for an invalid row, and for two rows that judge
-    the same call or attempt differently.
+    the same differently.
     """
-    outcomes: dict[tuple[str | None, str | None], tuple[Outcome, str | None, str | None]] = {}
+    outcomes: dict[tuple[str | None, str | None, str | None], tuple[Outcome, str | None, str | None]] = {}
     for row in rows:
         values = {**dict(zip(SELECTABLE, row, strict=False)), "labeler_kind": kind}
         if values["correct"] is None and values["score"] is None:
@@ -121,9 +122,10 @@ def _judgements(
             outcome = outcome_of(values, settings, labeler)
         except LabelError as error:
             raise LabelError(f"{error}; nothing was recorded") from None
-        earlier = outcomes.setdefault((outcome.call_id, outcome.span_id), (outcome, row[-2], row[-1]))[0]
+        judged = (outcome.call_id, outcome.span_id, outcome.conversation_id)
+        earlier = outcomes.setdefault(judged, (outcome, row[-2], row[-1]))[0]
         if (earlier.correct, earlier.score) != (outcome.correct, outcome.score):
-            named = outcome.span_id or outcome.call_id
+            named = outcome.span_id or outcome.call_id or outcome.conversation_id
             raise LabelError(
                 f"the SELECT has two different judgements of {named}: use span_id to label one attempt; nothing was recorded"
             )

@@ -95,11 +95,14 @@ def _native(form: LogData) -> Outcome:
 def _external(form: LogData) -> Outcome:
     """Decode an evaluation of another library.
 
-    The name of the metric becomes the labeler, so that several evaluations of one span count separately.
+    The name of the metric becomes the labeler, so that several evaluations of one span count separately. An evaluation
+    that names a conversation, and neither a span nor a call, is of the conversation.
     """
     call_id, name = _text(form, names.TOOL_CALL_ID) or None, _text(form, names.EVALUATION_NAME)
-    if call_id is None and form.span_id is None:
-        raise ValueError("it has neither a span id nor a call id, so the judged call is unknown")
+    of_call = call_id is not None or form.span_id is not None
+    conversation_id = None if of_call else _text(form, names.CONVERSATION_ID) or None
+    if not of_call and conversation_id is None:
+        raise ValueError("it has neither a span id, a call id nor a conversation id, so the judged call is unknown")
     score, correct = _number(form, names.EVALUATION_SCORE_VALUE), _verdict(_text(form, names.EVALUATION_SCORE_LABEL))
     usable = _usable(score, correct, name or "")
     if correct is None and usable is None:
@@ -107,6 +110,8 @@ def _external(form: LogData) -> Outcome:
     return Outcome(
         call_id=call_id,
         span_id=form.span_id,
+        conversation_id=conversation_id,
+        target_kind=None if of_call else "conversation",
         correct=correct,
         score=usable,
         labeler=name or form.scope or "unknown",

@@ -22,9 +22,11 @@ from tooltrace.server import (
     folding,
     labels,
     list_export,
+    outcomes,
     pages,
     palette,
     panels,
+    paths,
     queue,
     sql_library,
     sql_page,
@@ -41,7 +43,13 @@ from tooltrace.server.request import AppState
 from tooltrace.server.security import SecurityMiddleware
 from tooltrace.server.site import Site
 
-LINKS = [("/", "nav.overview"), ("/calls", "nav.calls"), ("/label", "nav.label.queue"), ("/sql", "nav.sql")]
+LINKS = [
+    ("/", "nav.overview"),
+    ("/calls", "nav.calls"),
+    ("/paths", "paths.title"),
+    ("/label", "nav.label.queue"),
+    ("/sql", "nav.sql"),
+]
 
 
 class _Files(StaticFiles):
@@ -82,6 +90,8 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
         *traces.ROUTES,
         *queue.ROUTES,
         *labels.ROUTES,
+        *outcomes.ROUTES,
+        *paths.ROUTES,
         *corrections.ROUTES,
         *panels.ROUTES,
         *palette.ROUTES,

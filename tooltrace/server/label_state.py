@@ -49,8 +49,10 @@ def label_state(labels: list[Row], span_id: str) -> LabelState:
     return LabelState(current, correct)
 
 
-def restored_by_undo(labels: list[Row], span_id: str, labeler: str) -> Row | None:
-    """Return the label that ``labeler`` gave the attempt before the latest; None if that was the first.
+def restored_by_undo(labels: list[Row], span_id: str | None, labeler: str) -> Row | None:
+    """Return the label that ``labeler`` gave before the latest; None if that was the first.
+
+    ``span_id``: the labelled attempt; None where ``labels`` are of a conversation.
 
     Raises LookupError where the labeler has given no label.
     """

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tooltrace.server.calls import attempt_of, safe_place
+from tooltrace.server.outcomes import outcome_data
 from tooltrace.server.request import app_state
 from tooltrace.server.steps import Layout, StepLine, layout
 from tooltrace.server.templates import render
@@ -62,6 +63,7 @@ async def _page(request: Request, kind: str, parameter: str) -> Response:
         page=PAGE,
         chunk=CHUNK,
         complete=result.cut is None,
+        **(await outcome_data(request, identifier) if kind == "conversation" else {}),
     )
 
 

@@ -1,0 +1,78 @@
+"""``tooltrace paths``: what follows what in conversations, as a table or as a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tooltrace.analysis import find
+from tooltrace.cli.options import (
+    FORMATS,
+    examples,
+    limit_option,
+    output_options,
+    place_option,
+    tool_option,
+    window_options,
+)
+from tooltrace.cli.query import all_option, columns_option, min_n_option
+from tooltrace.cli.sanitize import clean
+from tooltrace.store.base import StoreBackend
+
+GRAPHS = ("dot", "mermaid")
+EDGES = 40
+"""Number of pairs in a graph unless --limit is passed: a graph of more is hard to read."""
+
+
+@click.command(
+    short_help="Show which step follows which, as a table or a graph.",
+    epilog=examples(
+        "tooltrace paths",
+        "tooltrace paths --tool fetch --since 7d",
+        "tooltrace paths --format mermaid",
+        "tooltrace paths --format dot | dot -Tsvg -o paths.svg",
+    ),
+)
+@window_options
+@tool_option()
+@click.option("--agent", metavar="NAME", help="Only the calls of this agent.")
+@min_n_option
+@columns_option
+@all_option
+@limit_option(f"Maximum number of pairs, the most frequent first; {EDGES} in a graph by default.")
+@output_options(*FORMATS, *GRAPHS)
+@place_option
+def paths(
+    *,
+    since: str | None,
+    until: str | None,
+    tool: str | None,
+    agent: str | None,
+    min_n: int | None,
+    columns: list[str] | None,
+    everything: bool,
+    limit: int | None,
+    form: str,
+    store: StoreBackend,
+) -> None:
+    """Show which step follows which in conversations, and how often the next step fails.
+
+    A graph has one node for each tool, and an arrow for each pair: dashed after an error, dotted after a call that
+    reported nothing. Its label has the number of times, and the share of next steps that failed; the share is in
+    parentheses where there are too few.
+    """
+    from tooltrace.cli.named_query import QueryOutput, run_query
+
+    given = {"since": since, "until": until, "tool": tool, "agent": agent, "min_n": min_n}
+    params: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    query = find("paths")
+    if form not in GRAPHS:
+        output = QueryOutput(form=form, limit=limit, columns=tuple(columns or ()), everything=everything)
+        run_query(query, None, params, output, store)
+        return
+    from tooltrace.report.path_graph import as_dot, as_mermaid, path_edges
+
+    result = store.query(query.statement(None, **params, limit=limit or EDGES))
+    graph = (as_dot if form == "dot" else as_mermaid)(path_edges(result))
+    click.echo(clean(graph, lines=True), nl=False)
