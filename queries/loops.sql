@@ -243,14 +243,12 @@ rounds AS (
         s.conversation AS conversation,
         s.agent AS agent,
         'alternation' AS kind,
-        max(a.period) AS period,
+        CAST(max(a.period) AS BIGINT) AS period,
         '' AS lane,
-        a.first_place AS lane_no,
-        concat(
-            max(CASE WHEN (s.place - a.first_place) % a.period = 0 THEN s.tool END), ', ',
-            max(CASE WHEN (s.place - a.first_place) % a.period = 1 THEN s.tool END),
-            coalesce(concat(', ', max(CASE WHEN (s.place - a.first_place) % a.period = 2 THEN s.tool END)), '')
-        ) AS tools,
+        CAST(a.first_place AS BIGINT) AS lane_no,
+        max(CASE WHEN (s.place - a.first_place) % a.period = 0 THEN s.tool END)
+            || ', ' || max(CASE WHEN (s.place - a.first_place) % a.period = 1 THEN s.tool END)
+            || coalesce(', ' || max(CASE WHEN (s.place - a.first_place) % a.period = 2 THEN s.tool END), '') AS tools,
         min(s.first_us) AS first_us,
         max(s.first_us) AS last_us,
         max(s.ended_us) AS ended_us,
@@ -277,14 +275,14 @@ rounds AS (
     GROUP BY s.conversation, s.agent, a.first_place, (s.place - a.first_place) // a.period
     HAVING count(*) = max(a.period)
     UNION ALL
-    SELECT conversation, agent, 'error', 1, tool, lane_no, tool, first_us, first_us, ended_us, call_ms, tokens, place, places,
+    SELECT conversation, agent, 'error', CAST(1 AS BIGINT), tool, CAST(lane_no AS BIGINT), tool, first_us, first_us, ended_us, call_ms, tokens, place, places,
         call_id, span_id, asked, arguments_hash, result_hash
     FROM with_error_run
     WHERE error IS NOT NULL
     UNION ALL
     SELECT conversation, agent,
         CASE WHEN lane_no < max(lane_no) OVER (PARTITION BY conversation, agent, tool, asked) THEN 'poll' ELSE 'repeat' END,
-        1, concat(tool, '|', asked), lane_no, tool, first_us, first_us, ended_us, call_ms, tokens, place, places,
+        CAST(1 AS BIGINT), concat(tool, '|', asked), CAST(lane_no AS BIGINT), tool, first_us, first_us, ended_us, call_ms, tokens, place, places,
         call_id, span_id, asked, arguments_hash, result_hash
     FROM with_repeat_run
     WHERE NOT regexp_matches(lower(tool), '(^|[^a-z])(sleep|wait|delay|pause)([^a-z]|$)')
