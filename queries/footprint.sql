@@ -3,14 +3,15 @@
 -- One row per group, the most expensive first. A result is read once when the model gets it, and again in each later turn of
 -- the conversation, because the conversation is sent to the model as a whole: carried_tokens = tokens * later turns. Calls
 -- of one agent that overlap in time are one turn. Where the store has spans of model calls with their usage
--- (gen_ai.usage.input_tokens) in the traces of a conversation, the model calls after the result are counted instead. A conversation that
--- is cut or summarised on the way costs less than carried_tokens says. Of a call with several attempts, those count whose message to
--- the model was recorded, else the last one.
+-- (gen_ai.usage.input_tokens) in the traces of a conversation, the model calls after the result are counted instead. A
+-- conversation that is cut or summarised on the way costs less than carried_tokens says. Of a call with several attempts,
+-- those count whose message to the model was recorded, else the last one.
 --
--- Tokens are those that configure(tokens=…) counted (counted), else an estimate from what the model received, else from the text or
--- the data of the result: 1 for a character of three bytes in UTF-8, 0.26 for one of ASCII, 0.37 for one of JSON without
--- spaces. Measured against four tokenizers, the estimate is 12 % too low to 15 % too high for English, code, JSON and Chinese, up to 31 % too low
--- for tables of numbers, and wrong by up to a factor of 2 for Russian, Greek and Arabic (docs/explanation/footprint.md).
+-- Tokens are those that configure(tokens=…) counted (counted), else an estimate from what the model received, else from the
+-- text or the data of the result: 1 for a character of three bytes in UTF-8, 0.26 for one of ASCII, and 0.37 for one of JSON
+-- without spaces. Measured against four tokenizers, the sum is 17 % too low to 15 % too high for English, code, JSON and
+-- Chinese, up to 31 % too low for tables of numbers, and wrong by up to a factor of 2 for Russian, Greek and Arabic
+-- (docs/explanation/footprint.md).
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:

@@ -17,8 +17,8 @@
 -- make a loop of the kind repeat. The attempts of a call are one call. Calls that run at the same time are one repetition.
 -- Calls without recorded arguments or results are compared with nothing.
 --
--- Measured on planted histories of 40 conversations with loops and 40 of polling, pages, retries, bulk writes and waits, and on
--- published runs of two agents (docs/explanation/loops.md).
+-- Measured on 40 conversations with planted loops and 40 of polling, pages, retries, bulk writes and waits: all loops were
+-- found, and nothing else. Of 222 published runs of two agents, 9 had a loop (docs/explanation/loops.md).
 --
 -- parameters:
 --   since         timestamp = NULL  attempts that started at this time or later

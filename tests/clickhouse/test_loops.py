@@ -37,3 +37,10 @@ def test_both_engines_find_the_same_loops(con: Any, engine: Any, given: dict[str
     duck, house = both(con, engine, LOOPS, "loops", **given)
     assert duck
     assert not differences(duck, house)[:5]
+
+
+@pytest.mark.parametrize("given", [{}, {"by": ["agent"]}, {"by": ["conversation"]}, {"cut": 5}, {"tool": "job_status"}])
+def test_both_engines_count_the_same_footprint(con: Any, engine: Any, given: dict[str, Any]) -> None:
+    duck, house = both(con, engine, LOOPS, "footprint", **given)
+    assert duck
+    assert not differences(duck, house)[:5]

@@ -13,6 +13,11 @@ from tooltrace.core.records import ToolCall
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
+def compact(value: object) -> str:
+    """Return ``value`` as JSON without spaces, as the recorder writes it."""
+    return json.dumps(value, separators=(",", ":"))
+
+
 class Conversation:
     """Records the calls of one conversation, one after the other."""
 
@@ -42,11 +47,22 @@ class Conversation:
             started = self.now if together else self.now + timedelta(seconds=2 * (attempt - 1))
             self.records.append(
                 ToolCall(
-                    tool=tool, call_id=call_id, trace_id=f"{self._number:032x}", span_id=f"{self._number:016x}",
-                    conversation_id=self.name, agent=self.agent, started_at=started, duration_ms=1000.0, attempt=attempt,
-                    status="error" if failed else "success", code=code if failed else None, error_message=message,
-                    ending="raised" if failed else "returned", arguments=json.dumps(arguments or {}),
-                    result=None if failed else json.dumps(result), text=result if type(result) is str and not failed else None,
+                    tool=tool,
+                    call_id=call_id,
+                    trace_id=f"{self._number:032x}",
+                    span_id=f"{self._number:016x}",
+                    conversation_id=self.name,
+                    agent=self.agent,
+                    started_at=started,
+                    duration_ms=1000.0,
+                    attempt=attempt,
+                    status="error" if failed else "success",
+                    code=code if failed else None,
+                    error_message=message,
+                    ending="raised" if failed else "returned",
+                    arguments=compact(arguments or {}),
+                    result=None if failed else compact(result),
+                    text=result if type(result) is str and not failed else None,
                 )  # fmt: skip
             )
         if not together:
@@ -100,7 +116,9 @@ def alternate_three(talk: Conversation) -> None:
 
 def error_with_changed_arguments(talk: Conversation) -> None:
     for step in range(talk.draws.randint(3, 6)):
-        talk.call("sql", {"statement": f"SELECT {'abcdef'[step]} FROM orders"}, error="no such table: orders", code="SQL")
+        talk.call(
+            "sql", {"statement": f"SELECT {'abcdef'[step]} FROM orders"}, error="no such table: orders", code="SQL"
+        )
 
 
 def error_with_ids(talk: Conversation) -> None:
