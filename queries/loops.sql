@@ -12,8 +12,8 @@
 -- Arguments are equal if they differ only in times (to the minute or finer), Unix times and members that number a request
 -- (request_id, trace_id, nonce, seq, attempt, timestamp and similar); results also in durations. Other numbers and ids are
 -- compared, because they tell pages and records apart. Errors are the same if code, type and kind of message are (see the
--- query errors). So polling whose results change is no loop, nor are pages, nor calls whose wording differs: a model that
--- asks the same in other words is not found. A tool that only waits (its name has sleep, wait, delay or pause) does not
+-- query errors). Polling whose results change is therefore not a loop, and neither are pages, nor calls whose wording
+-- differs: a model that asks the same in other words is not found. A tool that only waits (its name has sleep, wait, delay or pause) does not
 -- make a loop of the kind repeat. The attempts of a call are one call. Calls that run at the same time are one repetition.
 -- Calls without recorded arguments or results are compared with nothing.
 --
@@ -73,12 +73,12 @@ scoped AS (
         error_type,
         error_message,
         CAST(arguments AS VARCHAR) AS arguments,
-        md5(CASE WHEN length(CAST(arguments AS VARCHAR)) > 1000
-                 THEN without_times(left(CAST(arguments AS VARCHAR), 1000)) || substr(CAST(arguments AS VARCHAR), 1001)
-                 ELSE without_times(CAST(arguments AS VARCHAR)) END) AS asked,
         text,
         CAST(result AS VARCHAR) AS result,
-        answer_tokens(result_tokens, seen_text, seen_length, text, result, error_message, status, full_sizes) AS tokens
+        result_tokens,
+        seen_text,
+        seen_length,
+        full_sizes
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -87,12 +87,24 @@ scoped AS (
 ),
 -- conversations in which a tool has k equal calls, or k errors: the others have no loop
 repeating AS (
-    SELECT conversation FROM scoped WHERE asked IS NOT NULL GROUP BY conversation, agent, tool, asked HAVING count(*) >= $k
+    SELECT conversation
+    FROM scoped
+    WHERE arguments IS NOT NULL
+    GROUP BY conversation, agent, tool, arguments_key(arguments)
+    HAVING count(*) >= $k
     UNION
-    SELECT conversation FROM scoped WHERE status = 'error' GROUP BY conversation, agent, tool HAVING count(DISTINCT call_id) >= $k
+    SELECT conversation
+    FROM scoped
+    WHERE status = 'error'
+    GROUP BY conversation, agent, tool, code
+    HAVING count(DISTINCT call_id) >= $k
 ),
 candidates AS (
-    SELECT * FROM scoped WHERE conversation IN (SELECT conversation FROM repeating)
+    SELECT * EXCLUDE (result_tokens, seen_text, seen_length, full_sizes),
+        arguments_key(arguments) AS asked,
+        answer_tokens(result_tokens, seen_text, seen_length, text, result, error_message, status, full_sizes) AS tokens
+    FROM scoped
+    WHERE conversation IN (SELECT conversation FROM repeating)
 ),
 -- call ids with several attempts; most calls have one attempt and need no sorting
 multi_attempt_calls AS (

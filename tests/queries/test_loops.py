@@ -68,7 +68,7 @@ def test_a_loop_after_progress_is_a_loop(engine, talk):
     assert kinds(engine(*talk.records)) == [("job", "repeat", 1, 4)]
 
 
-def test_a_result_that_flaps_is_no_loop(engine, talk):
+def test_a_result_that_flaps_makes_none(engine, talk):
     for result in ("3", "2", "3", "2", "3", "2"):
         talk.call("queue_length", {}, result)
     assert kinds(engine(*talk.records)) == []
@@ -90,7 +90,7 @@ def test_the_window_holds_k_starts(engine, talk):
     assert kinds(con, window_s=721) == [("search", "repeat", 1, 5)]
 
 
-def test_an_alternation_is_one_loop_and_its_calls_are_no_others(engine, talk):
+def test_an_alternation_is_listed_once_without_the_repetitions_in_it(engine, talk):
     for step in range(7):
         talk.call("open" if step % 2 == 0 else "test", {}, "same")
     (row,) = answer(engine(*talk.records))

@@ -289,6 +289,13 @@ MACROS: Final = (
         "the values of members that number a request, such as request_id, nonce and attempt.",
     ),
     Macro(
+        "arguments_key",
+        ("arguments",),
+        "md5(CASE WHEN length(arguments) > 1000 THEN without_times(left(arguments, 1000)) || substr(arguments, 1001) "
+        "ELSE without_times(arguments) END)",
+        "Equal for equal arguments, whatever their times and numbers of requests (without_times) in the first 1,000 characters.",
+    ),
+    Macro(
         "without_durations",
         ("value",),
         _replace_all("value", _DURATIONS),
