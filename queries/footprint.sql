@@ -62,7 +62,7 @@ WITH scoped AS (
         coalesce(seen_length, length(coalesce(seen_text, nullif(text, ''), CAST(result AS VARCHAR), error_message))) AS characters,
         answer_tokens(result_tokens, seen_text, seen_length, text, result, error_message, status, full_sizes) AS tokens,
         result_tokens IS NOT NULL AS is_counted,
-        coalesce(seen_hash, md5(coalesce(seen_text, nullif(text, ''), CAST(result AS VARCHAR)))) AS content
+        coalesce(seen_hash, md5(coalesce(seen_text, nullif(text, ''), CAST(result AS VARCHAR), error_message))) AS content
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -88,42 +88,53 @@ received AS (
     ) AS numbered
     WHERE is_seen OR from_last = 1
 ),
+-- results that equal an earlier one of the conversation
+copies AS (
+    SELECT span_id
+    FROM (
+        SELECT span_id, row_number() OVER (PARTITION BY cluster, reader, content ORDER BY started_us, span_id) AS copy_no
+        FROM received
+        WHERE content IN (SELECT content FROM received GROUP BY cluster, reader, content HAVING count(*) > 1)
+    ) AS numbered
+    WHERE copy_no > 1
+),
+model_calls AS (
+    SELECT trace_id, span_id, epoch_us(started_at) AS started_us
+    FROM spans
+    WHERE json_extract_string("attributes", '$."gen_ai.usage.input_tokens"') IS NOT NULL
+),
 -- the conversation and the agent of each trace of one agent: the model calls in it are that agent's
 readers AS (
     SELECT trace_id, max(cluster) AS cluster, max(reader) AS reader
     FROM scoped
+    WHERE trace_id IN (SELECT trace_id FROM model_calls)
     GROUP BY trace_id
     HAVING count(DISTINCT reader) = 1 AND count(DISTINCT cluster) = 1
 ),
 -- is_model: 0 for a result, 1 for a model call
 events AS (
-    SELECT *, 0 AS is_model FROM received
-    UNION ALL BY NAME
-    SELECT
-        r.cluster AS cluster,
-        r.reader AS reader,
-        s.span_id AS span_id,
-        epoch_us(s.started_at) AS started_us,
-        1 AS is_model
-    FROM spans AS s
-    JOIN readers AS r ON r.trace_id = s.trace_id
-    WHERE json_extract_string(s."attributes", '$."gen_ai.usage.input_tokens"') IS NOT NULL
+    SELECT cluster, reader, span_id, started_us, ended_us, 0 AS is_model FROM received
+    UNION ALL
+    SELECT r.cluster, r.reader, m.span_id, m.started_us, m.started_us, 1
+    FROM model_calls AS m
+    JOIN readers AS r ON r.trace_id = m.trace_id
 ),
 -- is_turn: 1 where a turn begins: a call that no earlier call of the agent overlaps
 with_begin AS (
     SELECT *,
-        CASE WHEN is_model = 1 OR started_us < max(ended_us) OVER (
+        CASE WHEN is_model = 1 OR started_us < max(CASE WHEN is_model = 0 THEN ended_us END) OVER (
             PARTITION BY cluster, reader ORDER BY started_us, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) THEN 0 ELSE 1 END AS is_turn
     FROM events
 ),
--- turns and models that begin after the result; copy_no: 1 for the first of equal results
+-- turns and model calls that begin after the result
 with_later AS (
-    SELECT *,
+    SELECT
+        span_id,
+        is_model,
         coalesce(sum(is_turn) OVER later, 0) AS later_turns,
         coalesce(sum(is_model) OVER later, 0) AS later_models,
-        sum(is_model) OVER (PARTITION BY cluster, reader) AS models,
-        row_number() OVER (PARTITION BY cluster, reader, is_model, content ORDER BY started_us, span_id) AS copy_no
+        sum(is_model) OVER (PARTITION BY cluster, reader) AS models
     FROM with_begin
     WINDOW later AS (
         PARTITION BY cluster, reader ORDER BY started_us, span_id ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
@@ -131,11 +142,20 @@ with_later AS (
 ),
 -- readings: how often the model reads the result again
 measured AS (
-    SELECT *,
-        CAST(CASE WHEN models > 0 THEN greatest(later_models - 1, 0) ELSE later_turns END AS DOUBLE) AS readings
-    FROM with_later
-    WHERE is_model = 0
-      AND ($tool IS NULL OR called = $tool)
+    SELECT
+        /* by names */ tool, /* end by */
+        r.call_id AS call_id,
+        r.span_id AS span_id,
+        r.started_us AS started_us,
+        r.characters AS characters,
+        r.tokens AS tokens,
+        r.is_counted AS is_counted,
+        r.span_id IN (SELECT span_id FROM copies) AS is_copy,
+        CAST(CASE WHEN l.models > 0 THEN greatest(l.later_models - 1, 0) ELSE l.later_turns END AS DOUBLE) AS readings
+    FROM received AS r
+    JOIN with_later AS l ON l.span_id = r.span_id
+    WHERE l.is_model = 0
+      AND ($tool IS NULL OR r.called = $tool)
 ),
 counted AS (
     SELECT
@@ -146,9 +166,9 @@ counted AS (
         coalesce(sum(tokens * readings), 0.0) AS carried_tokens,
         quantile_cont(tokens, 0.95) AS p95_tokens,
         max(tokens) AS max_tokens,
-        arg_max(call_id, tokens) AS max_call_id,
+        arg_max(call_id, size_order(tokens, started_us, span_id)) AS max_call_id,
         avg(CASE WHEN tokens IS NOT NULL THEN readings END) AS mean_turns,
-        coalesce(sum(CASE WHEN copy_no > 1 AND content IS NOT NULL THEN tokens END), 0.0) AS repeated_tokens,
+        coalesce(sum(CASE WHEN is_copy THEN tokens END), 0.0) AS repeated_tokens,
         coalesce(sum(greatest(tokens - $cut, 0) * (1 + readings)), 0.0) AS saved_tokens,
         count(CASE WHEN is_counted THEN 1 END) AS counted,
         count(*) - count(tokens) AS unknown
@@ -159,17 +179,17 @@ SELECT
     /* by names */ tool, /* end by */
     results,
     characters,
-    CAST(round(tokens) AS BIGINT) AS tokens,
-    CAST(round(carried_tokens) AS BIGINT) AS carried_tokens,
+    CAST(round(round(tokens, 6)) AS BIGINT) AS tokens,
+    CAST(round(round(carried_tokens, 6)) AS BIGINT) AS carried_tokens,
     (tokens + carried_tokens) / nullif(sum(tokens + carried_tokens) OVER (), 0) AS share,
     tokens / nullif(results, 0) AS mean_tokens,
-    CAST(round(p95_tokens) AS BIGINT) AS p95_tokens,
-    CAST(round(max_tokens) AS BIGINT) AS max_tokens,
+    CAST(round(round(p95_tokens, 6)) AS BIGINT) AS p95_tokens,
+    CAST(round(round(max_tokens, 6)) AS BIGINT) AS max_tokens,
     max_call_id,
     mean_turns,
-    CAST(round(repeated_tokens) AS BIGINT) AS repeated_tokens,
+    CAST(round(round(repeated_tokens, 6)) AS BIGINT) AS repeated_tokens,
     repeated_tokens / nullif(tokens, 0) AS repeated_share,
-    CAST(round(saved_tokens) AS BIGINT) AS saved_tokens,
+    CAST(round(round(saved_tokens, 6)) AS BIGINT) AS saved_tokens,
     saved_tokens / nullif(tokens + carried_tokens, 0) AS saved_share,
     counted,
     unknown

@@ -195,6 +195,7 @@ stepped AS (
         asked,
         answered,
         error,
+        concat(tool, '|', asked) AS request,
         CASE WHEN answered IS NULL THEN span_id ELSE md5(concat(tool, '|', asked, '|', answered)) END AS step,
         md5(arguments) AS arguments_hash,
         md5(concat(coalesce(text, ''), '|', coalesce(result, ''), '|', coalesce(error_message, ''))) AS result_hash
@@ -202,7 +203,8 @@ stepped AS (
 ),
 with_lags AS (
     SELECT *,
-        lag(step, 1) OVER in_turn AS step_1,
+        lag(request, 1) OVER in_turn AS request_1,
+        lag(request, 2) OVER in_turn AS request_2,
         lag(step, 2) OVER in_turn AS step_2,
         lag(step, 3) OVER in_turn AS step_3
     FROM stepped
@@ -214,8 +216,8 @@ alternating AS (
         place - row_number() OVER (PARTITION BY conversation, agent, period ORDER BY place) AS run
     FROM (
         SELECT *,
-            CASE WHEN step = step_2 AND step <> step_1 THEN 2
-                 WHEN step = step_3 AND step <> step_1 AND step <> step_2 THEN 3 END AS period
+            CASE WHEN step = step_2 AND request <> request_1 THEN 2
+                 WHEN step = step_3 AND request <> request_1 AND request <> request_2 THEN 3 END AS period
         FROM with_lags
     ) AS with_period
     WHERE period IS NOT NULL
@@ -351,7 +353,7 @@ loops AS (
         count(DISTINCT arguments_hash) AS distinct_arguments,
         count(DISTINCT result_hash) AS distinct_results,
         sum(CASE WHEN round_no > 1 THEN round_ms ELSE 0.0 END) AS wasted_ms,
-        CAST(round(coalesce(sum(CASE WHEN round_no > 1 THEN tokens END), 0)) AS BIGINT) AS wasted_tokens,
+        CAST(round(round(coalesce(sum(CASE WHEN round_no > 1 THEN tokens END), 0), 6)) AS BIGINT) AS wasted_tokens,
         min(first_us) AS first_us,
         max(last_us) AS last_us,
         max(ended_us) AS ended_us,
@@ -369,7 +371,7 @@ with_around AS (
     SELECT *,
         places - last_place < length AND ended_us >= (SELECT ends_us FROM settings) - 1000000 * $window_s AS running,
         greatest(
-            CASE WHEN kind <> 'alternation' THEN max(CASE WHEN kind = 'alternation' THEN last_place END) OVER (
+            CASE WHEN kind <> 'alternation' THEN max(CASE WHEN kind = 'alternation' THEN last_place + length - 1 END) OVER (
                 PARTITION BY conversation, agent ORDER BY first_place RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
             ) END,
             CASE WHEN kind IN ('repeat', 'poll') THEN max(CASE WHEN kind = 'error' THEN last_place END) OVER (

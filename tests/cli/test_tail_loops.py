@@ -63,7 +63,12 @@ def test_a_loop_is_returned_again_when_it_has_doubled(put, again, where):
 def test_filters_apply_to_loops(put, again, where):
     put(*again(0, 3))
     store = open_store(where)
-    for accepted in ({"tool": ["search"]}, {"agent": ["support"]}, {"conversation": ["session", "other"]}, {"status": ["error"]}):
+    for accepted in (
+        {"tool": ["search"]},
+        {"agent": ["support"]},
+        {"conversation": ["session", "other"]},
+        {"status": ["error"]},
+    ):
         assert len(list(LoopFollower(store, accepted).more())) == 1, accepted
     for refused in ({"tool": ["fetch"]}, {"agent": ["other"]}, {"conversation": ["other"]}):
         assert list(LoopFollower(store, refused).more()) == [], refused

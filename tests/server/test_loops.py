@@ -44,7 +44,10 @@ def test_a_conversation_has_its_past_loops_too(client):
     assert "running" not in text
     assert "fetch" in text
     assert "search" not in text
-    assert "4 次相同的调用" in client.get("/loops", params={"conversation": "past"}, headers={"Accept-Language": "zh"}).text
+    assert (
+        "4 次相同的调用"
+        in client.get("/loops", params={"conversation": "past"}, headers={"Accept-Language": "zh"}).text
+    )
 
 
 def test_without_a_loop_the_mark_is_empty(client: httpx.Client):

@@ -310,6 +310,12 @@ MACROS: Final = (
         "have, 0.26 for one of ASCII, and 0.37 in JSON without spaces. docs/explanation/footprint.md has the errors.",
     ),
     Macro(
+        "size_order",
+        ("tokens", "started_us", "span_id"),
+        "row(coalesce(tokens, -1.0), -started_us, span_id)",
+        "Sort key of results: by tokens; of equal ones, the earlier is greater.",
+    ),
+    Macro(
         "answer_tokens",
         ("result_tokens", "seen_text", "seen_length", "text", "result", "error_message", "status", "full_sizes"),
         "coalesce(CAST(result_tokens AS DOUBLE), "
