@@ -53,7 +53,31 @@
 WITH settings AS (
     SELECT epoch_us(CAST(coalesce($until, current_timestamp AT TIME ZONE 'UTC') AS TIMESTAMP)) AS ends_us
 ),
-scoped AS (
+requests AS (
+    SELECT
+        draw_key(conversation_id, trace_id) AS conversation,
+        coalesce(agent, '') AS agent,
+        tool,
+        arguments_key(CAST(arguments AS VARCHAR)) AS asked,
+        CASE WHEN status = 'error' THEN call_id END AS failed_call_id,
+        code
+    FROM tool_calls
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($agent IS NULL OR agent = $agent)
+      AND ($conversation IS NULL OR draw_key(conversation_id, trace_id) = $conversation)
+),
+-- conversations in which a tool has k equal calls, or k errors of one code: the others have no loop
+repeating AS (
+    SELECT conversation FROM requests WHERE asked IS NOT NULL GROUP BY conversation, agent, tool, asked HAVING count(*) >= $k
+    UNION
+    SELECT conversation
+    FROM requests
+    WHERE failed_call_id IS NOT NULL
+    GROUP BY conversation, agent, tool, code
+    HAVING count(DISTINCT failed_call_id) >= $k
+),
+candidates AS (
     SELECT
         draw_key(conversation_id, trace_id) AS conversation,
         coalesce(agent, '') AS agent,
@@ -73,38 +97,15 @@ scoped AS (
         error_type,
         error_message,
         CAST(arguments AS VARCHAR) AS arguments,
+        arguments_key(CAST(arguments AS VARCHAR)) AS asked,
         text,
         CAST(result AS VARCHAR) AS result,
-        result_tokens,
-        seen_text,
-        seen_length,
-        full_sizes
+        answer_tokens(result_tokens, seen_text, seen_length, text, result, error_message, status, full_sizes) AS tokens
     FROM tool_calls
-    WHERE ($since IS NULL OR started_at >= $since)
+    WHERE draw_key(conversation_id, trace_id) IN (SELECT conversation FROM repeating)
+      AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($agent IS NULL OR agent = $agent)
-      AND ($conversation IS NULL OR draw_key(conversation_id, trace_id) = $conversation)
-),
--- conversations in which a tool has k equal calls, or k errors: the others have no loop
-repeating AS (
-    SELECT conversation
-    FROM scoped
-    WHERE arguments IS NOT NULL
-    GROUP BY conversation, agent, tool, arguments_key(arguments)
-    HAVING count(*) >= $k
-    UNION
-    SELECT conversation
-    FROM scoped
-    WHERE status = 'error'
-    GROUP BY conversation, agent, tool, code
-    HAVING count(DISTINCT call_id) >= $k
-),
-candidates AS (
-    SELECT * EXCLUDE (result_tokens, seen_text, seen_length, full_sizes),
-        arguments_key(arguments) AS asked,
-        answer_tokens(result_tokens, seen_text, seen_length, text, result, error_message, status, full_sizes) AS tokens
-    FROM scoped
-    WHERE conversation IN (SELECT conversation FROM repeating)
 ),
 -- call ids with several attempts; most calls have one attempt and need no sorting
 multi_attempt_calls AS (
