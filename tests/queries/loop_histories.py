@@ -137,7 +137,7 @@ LOOPS: dict[str, tuple[Plant, str]] = {
     "error_with_changed_arguments": (error_with_changed_arguments, "error"),
     "error_with_ids": (error_with_ids, "error"),
 }
-"""What is planted, and the kind that it is found as."""
+"""Planted loops by name, each with the kind that the query gives it."""
 
 
 def hour_of_polling(talk: Conversation) -> None:

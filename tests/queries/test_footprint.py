@@ -1,4 +1,4 @@
-"""What results cost the context: tokens, carried through later turns, repeated, and saved by a cut."""
+"""The cost of results for the context: tokens, carried through later turns, repeated, and saved by a cut."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_precision_and_recall_on_planted_and_honest_conversations(engine):
     assert found == expected, "recall and precision are 1"
 
 
-def test_what_changed_in_the_end_was_polling(engine, talk):
+def test_a_repetition_whose_result_changes_later_is_polling(engine, talk):
     for result in ("pending", "pending", "pending", "done"):
         talk.call("job", {"id": 7}, result)
     assert kinds(engine(*talk.records)) == [("job", "poll", 1, 3)]
@@ -219,7 +219,7 @@ def test_times_and_numbers_of_requests_are_left_out(engine, a, b):
 
 
 @pytest.mark.parametrize(("a", "b"), OTHER)
-def test_what_tells_requests_apart_is_kept(engine, a, b):
+def test_pages_records_and_days_are_kept(engine, a, b):
     assert engine().execute("SELECT without_times(?) = without_times(?)", [a, b]).fetchone() == (False,)
 
 

@@ -58,6 +58,6 @@ def test_without_content_only_messages_are_counted(store):
     assert counts(store) == [("told", 5), ("untold", None)]
 
 
-def test_an_option_that_is_no_function_is_refused():
+def test_another_option_than_a_function_is_refused():
     with pytest.raises(ConfigError, match="tokens must be a function of a text, or None, got 'cl100k'"):
         tt.configure(tokens="cl100k")
