@@ -115,7 +115,7 @@ readers AS (
 events AS (
     SELECT cluster, reader, span_id, started_us, ended_us, 0 AS is_model FROM received
     UNION ALL
-    SELECT r.cluster, r.reader, m.span_id, m.started_us, m.started_us, 1
+    SELECT r.cluster, r.reader, m.span_id, m.started_us, m.started_us AS ended_us, 1 AS is_model
     FROM model_calls AS m
     JOIN readers AS r ON r.trace_id = m.trace_id
 ),
