@@ -35,6 +35,7 @@ class QueryOptions(TypedDict, total=False):
     chance: float | str | None
     code: str | None
     conversation: str | None
+    cut: int | str | None
     down_to: Time | None
     down_to_span: str | None
     ending: str | None
@@ -42,6 +43,7 @@ class QueryOptions(TypedDict, total=False):
     failing: int | str | None
     good_share: float | str | None
     id: str | None
+    k: int | str | None
     label: Literal["right", "wrong", "any", "none"] | None
     limit: int | str | None
     max_confidence: float | str | None

@@ -84,6 +84,7 @@ def _is_ordinary(attempt: Attempt) -> bool:
         and attempt.linked_by is None
         and attempt.duration_ns is not None
         and not attempt.has_user_events
+        and attempt.settings.tokens is None
     )
 
 
