@@ -40,6 +40,7 @@ class QueryOptions(TypedDict, total=False):
     failing: int | str | None
     good_share: float | str | None
     id: str | None
+    k: int | str | None
     label: Literal["right", "wrong", "any", "none"] | None
     limit: int | str | None
     max_confidence: float | str | None

@@ -248,6 +248,14 @@ class ToolCall(Struct, frozen=True, kw_only=True):
             late=True,
         ),
     ] = None
+    result_tokens: Annotated[
+        int | None,
+        About(
+            "Tokens of the result, as counted by configure(tokens=…); unknown where nothing counted them.",
+            "tooltrace.result_tokens",
+            late=True,
+        ),
+    ] = None
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -420,6 +428,14 @@ class Message(Struct, frozen=True, kw_only=True):
     length: Annotated[int, About("Number of characters of the whole text after redaction.", "tooltrace.message.length")]
     error: Annotated[bool, About("Whether the text reports an error.", "tooltrace.message.error")]
     at: Annotated[datetime, About("Time when the message was made, UTC.")]
+    tokens: Annotated[
+        int | None,
+        About(
+            "Tokens of the whole text after redaction, as counted by configure(tokens=…).",
+            "tooltrace.message.tokens",
+            late=True,
+        ),
+    ] = None
 
 
 class Span(Struct, frozen=True, kw_only=True):

@@ -89,10 +89,38 @@ _VARYING = (
 """Parts of a message that vary, as regular expressions inside SQL text, and what replaces them, in this order."""
 
 
+_TIMES: Final = (
+    (
+        (
+            r'"((request|trace|span|correlation|idempotency|tool_?call|call|event)[_-]?(id|key)|nonce|seq|sequence|attempt|retry'
+            r'|retry_count|timestamp|ts|now|requested_at|sent_at|fetched_at|checked_at|updated_at|generated_at)"\s*:\s*'
+            r'("[^"]*"|-?\d+(\.\d+)?)'
+        ),
+        '"<request>":0',
+    ),
+    (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?", "<time>"),
+    (r"\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b", "<time>"),
+    (r"\b1[4-9]\d{8}(\.\d+|\d{3}|\d{6}|\d{9})?\b", "<time>"),
+)
+"""Parts of arguments and results that differ between equal requests, and what replaces them, in this order."""
+_DURATIONS: Final = (
+    (
+        r'"(elapsed|duration|took|latency|uptime|age)(_?(ms|s|sec|secs|seconds|us|ns|time))?"\s*:\s*("[^"]*"|-?\d+(\.\d+)?)',
+        '"<duration>":0',
+    ),
+    (r"\b\d+([.,]\d+)? ?(ms|µs|us|ns|s|sec|secs|seconds?|min|minutes?)\b", "<duration>"),
+    (r"\d+([.,]\d+)? ?(毫秒|微秒|秒|分钟)", "<duration>"),
+)
+
+
 def _replaced(column: str) -> str:
     """Return the expression that replaces the parts of ``column`` that vary."""
+    return _replace_all(column, _VARYING)
+
+
+def _replace_all(column: str, patterns: tuple[tuple[str, str], ...]) -> str:
     expression = column
-    for pattern, name in _VARYING:
+    for pattern, name in patterns:
         expression = f"regexp_replace({expression}, '{pattern}', '{name}', 'g')"
     return expression
 
@@ -252,6 +280,43 @@ MACROS: Final = (
         _replaced("message"),
         "An error message with the parts that vary between messages of one kind replaced: quoted text by <text>, "
         "addresses by <url>, paths by <path>, ids by <id> and numbers by <n>.",
+    ),
+    Macro(
+        "without_times",
+        ("value",),
+        _replace_all("value", _TIMES),
+        "Arguments or a result without what differs between equal requests: times to the minute or finer, Unix times, and "
+        "the values of members that number a request, such as request_id, nonce and attempt.",
+    ),
+    Macro(
+        "without_durations",
+        ("value",),
+        _replace_all("value", _DURATIONS),
+        "A result without durations: numbers before a unit of time, and the values of members such as elapsed_ms and took.",
+    ),
+    Macro(
+        "token_estimate",
+        ("value",),
+        "CAST(CASE WHEN regexp_matches(value, '^[\\[{]\\S') THEN 0.37 ELSE 0.26 END "
+        "* (length(value) - (strlen(value) - length(value)) / 2.0) + (strlen(value) - length(value)) / 2.0 AS DOUBLE)",
+        "Estimated tokens of a text: 1 for a character of three bytes in UTF-8, as most Chinese, Japanese and Korean ones "
+        "have, 0.26 for one of ASCII, and 0.37 in JSON without spaces. docs/explanation/footprint.md has the errors.",
+    ),
+    Macro(
+        "answer_tokens",
+        ("result_tokens", "seen_text", "seen_length", "text", "result", "error_message", "status", "full_sizes"),
+        "coalesce(CAST(result_tokens AS DOUBLE), "
+        "token_estimate(seen_text) * greatest(1.0, coalesce(1.0 * seen_length / nullif(length(seen_text), 0), 1.0)), "
+        "0.26 * seen_length, "
+        "coalesce(token_estimate(coalesce(nullif(text, ''), CAST(result AS VARCHAR))) "
+        "* CASE WHEN full_sizes IS NULL THEN 1.0 ELSE greatest(1.0, coalesce(1.0 * TRY_CAST(coalesce("
+        "CASE WHEN text <> '' THEN json_extract_string(full_sizes, '$.text') END, "
+        "json_extract_string(full_sizes, '$.result')) AS BIGINT) "
+        "/ nullif(strlen(coalesce(nullif(text, ''), CAST(result AS VARCHAR))), 0), 1.0)) END "
+        "+ CASE WHEN status = 'error' THEN coalesce(token_estimate(error_message), 0.0) ELSE 0.0 END, "
+        "CASE WHEN status = 'error' THEN token_estimate(error_message) END))",
+        "Tokens of what the model received for an attempt: as counted by configure(tokens=…), else estimated from the message "
+        "to the model, else from the result. Where a text was cut, in proportion to its full size. NULL where nothing is known.",
     ),
 )
 

@@ -22,6 +22,7 @@ _MESSAGE_COLUMNS: Final = {
     "seen_hash": "SHA-256 of the complete text that the model received, after redaction; hex.",
     "seen_length": "Characters of the complete text that the model received, after redaction.",
     "seen_error": "Whether the text that the model received reported an error.",
+    "result_tokens": "Tokens of the text that the model received, else of the result, as counted by configure(tokens=…).",
 }
 
 TOOL_CALLS: Final = View(
@@ -30,7 +31,7 @@ TOOL_CALLS: Final = View(
     {column.name: column.comment for column in ATTEMPTS.columns} | _MESSAGE_COLUMNS,
     """
 SELECT
-    a.* REPLACE (coalesce(a.seen_text, m.text) AS seen_text),
+    a.* REPLACE (coalesce(a.seen_text, m.text) AS seen_text, coalesce(m.tokens, a.result_tokens) AS result_tokens),
     m.sha256 AS seen_hash,
     m.length AS seen_length,
     m.error AS seen_error
@@ -41,7 +42,8 @@ LEFT JOIN (
         arg_max_null("text", "at") AS "text",
         arg_max(sha256, "at") AS sha256,
         arg_max("length", "at") AS "length",
-        arg_max("error", "at") AS "error"
+        arg_max("error", "at") AS "error",
+        arg_max_null(tokens, "at") AS tokens
     FROM messages
     GROUP BY span_id
 ) AS m ON m.span_id = a.span_id
