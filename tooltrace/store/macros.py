@@ -125,6 +125,21 @@ def _replace_all(column: str, patterns: tuple[tuple[str, str], ...]) -> str:
     return expression
 
 
+def _search_pattern() -> str:
+    """Return the expression of the macro ``search_pattern``.
+
+    Punctuation is escaped. A backslash in the text is matched by one or more, a quote with any backslashes before it, and
+    white space by white space or its escapes, so that JSON text matches too.
+    """
+    tidy = r"nullif(trim(regexp_replace(text, '\s+', ' ', 'g')), '')"
+    escaped = rf"regexp_replace(replace({tidy}, '\', chr(1)), '([!#-/:-@\[-^`{{-~])', '\\\1', 'g')"
+    for char, pattern in (("chr(1)", r"'\\+'"), ("'\"'", "'\\\\*\"'"), ("' '", r"'(?:\s|\\[nrt])+'")):
+        escaped = f"replace({escaped}, {char}, {pattern})"
+    begin = r"CASE WHEN regexp_matches(text, '^\s*\w') THEN start ELSE '' END"
+    end = r"CASE WHEN start <> '' AND regexp_matches(text, '\w\s*$') THEN '\b' ELSE '' END"
+    return f"{begin} || {escaped} || {end}"
+
+
 MACROS: Final = (
     Macro(
         "wilson_low",
@@ -282,41 +297,19 @@ MACROS: Final = (
         "addresses by <url>, paths by <path>, ids by <id> and numbers by <n>.",
     ),
     Macro(
-        "without_times",
-        ("value",),
-        _replace_all("value", _TIMES),
-        "Arguments or a result without what differs between equal requests: times to the minute or finer, Unix times, and "
-        "the values of members that number a request, such as request_id, nonce and attempt.",
+        "search_pattern",
+        ("text", "start"),
+        _search_pattern(),
+        "Regular expression of a searched text. start: '', or what must precede it if it has to be complete words: a word "
+        "boundary, or the JSON escape of white space.",
     ),
     Macro(
-        "without_durations",
-        ("value",),
-        _replace_all("value", _DURATIONS),
-        "A result without durations: numbers before a unit of time, and the values of members such as elapsed_ms and took.",
-    ),
-    Macro(
-        "token_estimate",
-        ("value",),
-        "CAST(CASE WHEN regexp_matches(value, '^[\\[{]\\S') THEN 0.37 ELSE 0.26 END "
-        "* (length(value) - (strlen(value) - length(value)) / 2.0) + (strlen(value) - length(value)) / 2.0 AS DOUBLE)",
-        "Estimated tokens of a text: 1 for a character of three bytes in UTF-8, as most Chinese, Japanese and Korean ones "
-        "have, 0.26 for one of ASCII, and 0.37 in JSON without spaces. docs/explanation/footprint.md has the errors.",
-    ),
-    Macro(
-        "answer_tokens",
-        ("result_tokens", "seen_text", "seen_length", "text", "result", "error_message", "status", "full_sizes"),
-        "coalesce(CAST(result_tokens AS DOUBLE), "
-        "token_estimate(seen_text) * greatest(1.0, coalesce(1.0 * seen_length / nullif(length(seen_text), 0), 1.0)), "
-        "0.26 * seen_length, "
-        "coalesce(token_estimate(coalesce(nullif(text, ''), CAST(result AS VARCHAR))) "
-        "* CASE WHEN full_sizes IS NULL THEN 1.0 ELSE greatest(1.0, coalesce(1.0 * TRY_CAST(coalesce("
-        "CASE WHEN text <> '' THEN json_extract_string(full_sizes, '$.text') END, "
-        "json_extract_string(full_sizes, '$.result')) AS BIGINT) "
-        "/ nullif(strlen(coalesce(nullif(text, ''), CAST(result AS VARCHAR))), 0), 1.0)) END "
-        "+ CASE WHEN status = 'error' THEN coalesce(token_estimate(error_message), 0.0) ELSE 0.0 END, "
-        "CASE WHEN status = 'error' THEN token_estimate(error_message) END))",
-        "Tokens of what the model received for an attempt: as counted by configure(tokens=…), else estimated from the message "
-        "to the model, else from the result. Where a text was cut, in proportion to its full size. NULL where nothing is known.",
+        "has_text",
+        ("body", "text", "words"),
+        "coalesce(regexp_matches(body, search_pattern(text, ''), 'i') AND (words IS NULL "
+        "OR regexp_matches(body, search_pattern(text, '\\b'), 'i') "
+        "OR regexp_matches(body, search_pattern(text, '\\\\[nrt]'), 'i')), false)",
+        "Whether body has the searched text, in either case of letters; words NULL: anywhere, else as complete words.",
     ),
 )
 
