@@ -30,7 +30,7 @@ def con(engine, make):
         make(call_id="c", span_id="3" * 16, text="done", result='{"note":"say \\"hi\\"\\nrefund C:\\\\temp 退款"}', tool="pay",
              started_at=START + timedelta(minutes=2)),
         make(call_id="d", span_id="4" * 16, started_at=START + timedelta(minutes=3)),
-        Message(call_id="d", span_id="4" * 16, style="openai", text="REFUND refused", at=START),
+        Message(call_id="d", span_id="4" * 16, style="openai", text="REFUND refused", sha256="0", length=14, error=True, at=START),
     )  # fmt: skip
 
 
