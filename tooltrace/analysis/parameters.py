@@ -41,6 +41,7 @@ class QueryOptions(TypedDict, total=False):
     ending: str | None
     evidence: int | str | None
     failing: int | str | None
+    field: Literal["arguments", "error", "result", "seen"] | None
     good_share: float | str | None
     id: str | None
     k: int | str | None
@@ -57,6 +58,7 @@ class QueryOptions(TypedDict, total=False):
     objective: float | str | None
     odds: int | str | None
     offset: int | str | None
+    outcome: Literal["right", "wrong", "none"] | None
     parts: int | str | None
     recovering: int | str | None
     recovery_s: int | str | None
@@ -80,6 +82,7 @@ class QueryOptions(TypedDict, total=False):
     version: str | None
     window_s: int | str | None
     without_confidence: Literal["yes", "no"] | None
+    words: Literal["yes"] | None
 
 
 _SPAN = re.compile(r"(\d+)\s*([smhdw])")

@@ -17,9 +17,11 @@ from tooltrace.cli.columns import columns
 from tooltrace.cli.compare import compare
 from tooltrace.cli.correct import correct
 from tooltrace.cli.demo import demo
+from tooltrace.cli.diff import diff
 from tooltrace.cli.doctor import doctor
 from tooltrace.cli.errors import CommandGroup, escape_unencodable
 from tooltrace.cli.export import export
+from tooltrace.cli.find import find
 from tooltrace.cli.forget import forget
 from tooltrace.cli.import_ import imports
 from tooltrace.cli.label import label
@@ -66,6 +68,8 @@ for _command in (
     demo,
     query,
     compare,
+    diff,
+    find,
     paths,
     sql,
     columns,

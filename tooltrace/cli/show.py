@@ -4,37 +4,49 @@ from __future__ import annotations
 
 import difflib
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import click
 
 from tooltrace.analysis import query_store
+from tooltrace.cli.errors import UsageError
 from tooltrace.cli.options import examples, limit_option, output_options, place_option
 from tooltrace.errors import QueryError
-from tooltrace.store.base import StoreBackend
+from tooltrace.store.base import StoreBackend, open_store
 
 
 @click.command(
-    short_help="Show every attempt of a call.",
+    short_help="Show every attempt of a call, or the steps of a conversation.",
     epilog=examples(
         "tooltrace show call_17",
         "tooltrace show call_17 --full",
+        "tooltrace show --conversation session-17",
         "tooltrace show call_17 agent.duckdb -f json -o call.json",
     ),
 )
-@click.argument("call_id")
-@click.option("--full", is_flag=True, help="Do not shorten long texts and JSON.")
+@click.argument("call_id", required=False)
+@click.option("--conversation", metavar="ID", help="Show the steps of this conversation as a tree instead of a call.")
+@click.option("--full", is_flag=True, help="Do not shorten long texts and JSON; show each attempt of a retried call.")
 @limit_option("Maximum number of calls, if several have this id.", default=5)
 @output_options("table", "json")
 @place_option
-def show(*, call_id: str, full: bool, limit: int, form: str, store: StoreBackend) -> None:
-    """Show every attempt of a call.
+def show(
+    *, call_id: str | None, conversation: str | None, full: bool, limit: int, form: str, store: StoreBackend
+) -> None:
+    """Show every attempt of a call, or with --conversation the steps of a conversation.
 
     The output contains timing, arguments, result, error, sources, signals, the model's message, human approvals and
     labels. CALL_ID may also be a span id, or a unique prefix of either.
     """
     from tooltrace.cli.output import write
 
+    if conversation is not None:
+        # click gives the first argument to CALL_ID: with --conversation it is the store
+        _show_conversation(conversation, open_store(Path(call_id)) if call_id else store, form, full=full)
+        return
+    if call_id is None:
+        raise UsageError("show needs the id of a call, or --conversation ID")
     result = query_store(store, "call", id=call_id, limit=limit)
     rows = result.dicts()
     if not rows:
@@ -50,6 +62,25 @@ def show(*, call_id: str, full: bool, limit: int, form: str, store: StoreBackend
             f"Showing the newest {limit} of {rows[0]['named']} calls with this id; use a span id to select one, or --limit.",
             err=True,
         )
+
+
+def _show_conversation(conversation: str, store: StoreBackend, form: str, *, full: bool) -> None:
+    from tooltrace.cli.conversation_view import conversation_lines
+    from tooltrace.cli.output import write
+    from tooltrace.cli.table import console
+    from tooltrace.cli.wrapping import print_wrapped
+
+    result = query_store(store, "steps", conversation=conversation)
+    if not result.rows:
+        raise QueryError(
+            f"no conversation in {store} has the id {conversation!r}; `tooltrace query conversations` lists them"
+        )
+    if form == "json":
+        write(result, "json")
+        return
+    out = console()
+    for line in conversation_lines(result.dicts(), full=full):
+        print_wrapped(out, line, indent=len(line.plain) - len(line.plain.lstrip()) + 4)
 
 
 def _print(rows: list[dict[str, Any]], store: StoreBackend, *, full: bool) -> None:

@@ -46,7 +46,18 @@ HEADERS = {
 }
 """Security headers: no inline scripts, no inline styles, no foreign resources."""
 
-_PARTS = ("/panel/", "/data/", "/tiles", "/tools", "/verdict", "/options/", "/calls/", "/question/", "/compare/", "/loops")
+_PARTS = (
+    "/panel/",
+    "/data/",
+    "/tiles",
+    "/tools",
+    "/verdict",
+    "/options/",
+    "/calls/",
+    "/question/",
+    "/compare/",
+    "/loops",
+)
 """Paths whose answers are parts of pages, and which a person never opens from a link."""
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})

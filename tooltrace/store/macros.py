@@ -125,6 +125,21 @@ def _replace_all(column: str, patterns: tuple[tuple[str, str], ...]) -> str:
     return expression
 
 
+def _search_pattern() -> str:
+    """Return the expression of the macro ``search_pattern``.
+
+    Punctuation is escaped. A backslash in the text is matched by one or more, a quote with any backslashes before it, and
+    white space by white space or its escapes, so that JSON text matches too.
+    """
+    tidy = r"nullif(trim(regexp_replace(text, '\s+', ' ', 'g')), '')"
+    escaped = rf"regexp_replace(replace({tidy}, '\', chr(1)), '([!#-/:-@\[-^`{{-~])', '\\\1', 'g')"
+    for char, pattern in (("chr(1)", r"'\\+'"), ("'\"'", "'\\\\*\"'"), ("' '", r"'(?:\s|\\[nrt])+'")):
+        escaped = f"replace({escaped}, {char}, {pattern})"
+    begin = r"CASE WHEN regexp_matches(text, '^\s*\w') THEN start ELSE '' END"
+    end = r"CASE WHEN start <> '' AND regexp_matches(text, '\w\s*$') THEN '\b' ELSE '' END"
+    return f"{begin} || {escaped} || {end}"
+
+
 MACROS: Final = (
     Macro(
         "wilson_low",
@@ -339,6 +354,21 @@ MACROS: Final = (
         "CASE WHEN status = 'error' THEN token_estimate(error_message) END))",
         "Tokens of what the model received for an attempt: as counted by configure(tokens=…), else estimated from the message "
         "to the model, else from the result. Where a text was cut, in proportion to its full size. NULL where nothing is known.",
+    ),
+    Macro(
+        "search_pattern",
+        ("text", "start"),
+        _search_pattern(),
+        "Regular expression of a searched text. start: '', or what must precede it if it has to be complete words: a word "
+        "boundary, or the JSON escape of white space.",
+    ),
+    Macro(
+        "has_text",
+        ("body", "text", "words"),
+        "coalesce(regexp_matches(body, search_pattern(text, ''), 'i') AND (words IS NULL "
+        "OR regexp_matches(body, search_pattern(text, '\\b'), 'i') "
+        "OR regexp_matches(body, search_pattern(text, '\\\\[nrt]'), 'i')), false)",
+        "Whether body has the searched text, in either case of letters; words NULL: anywhere, else as complete words.",
     ),
 )
 
