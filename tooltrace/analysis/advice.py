@@ -1,0 +1,92 @@
+"""Advice on a call that an agent is about to make, out of the history of the tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from tooltrace.analysis.catalog import find
+from tooltrace.analysis.evidence import (
+    Alternative,
+    FailingArgument,
+    Proportion,
+    Row,
+    alternatives,
+    attempts_statement,
+    failing_arguments,
+    same_arguments,
+    steps_statement,
+    wilson,
+)
+from tooltrace.analysis.verdict import is_failing
+from tooltrace.store.base import StoreBackend
+
+NOW: Final = "24h"
+"""The window of "now", unless the caller names another one."""
+MAX_ERRORS: Final = 3
+MAX_SAME: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """Evidence on one tool. Rows are those of the named queries; None and empty lists where there are none."""
+
+    tool: str
+    rate: Row | None
+    """The row of ``failure_rate`` in the window."""
+    ranking: Row | None
+    """The row of ``ranking`` in the window: since when the tool fails more than usual, and with which error."""
+    errors: list[Row]
+    """The most frequent rows of ``errors`` in the window."""
+    retry: Proportion | None
+    """Second attempts that succeeded, of all calls that made one."""
+    retry_too_few: bool
+    calibration: Row | None
+    """The row of ``calibration`` over all labelled attempts."""
+    same: list[Row]
+    """Attempts in the window with exactly the given arguments, the newest first."""
+    same_read: int
+    """Attempts in which they were looked for."""
+    arguments: list[FailingArgument]
+    alternatives: list[Alternative]
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether more calls fail than usual, and there are enough calls to say so."""
+        row = self.ranking
+        return row is not None and bool(row["calls"]) and is_failing(row) and not row["too_few"]
+
+
+def advise(
+    store: StoreBackend, tool: str, arguments: Mapping[str, Any] | None = None, *, since: Any = NOW
+) -> Advice:
+    """Return the evidence on ``tool`` since ``since``. Raises BadParameter, QueryError, StoreError."""
+    window = {"since": since, "tool": tool}
+    start = find("failure_rate").bind(**window, now=datetime.now(UTC))["since"]
+    assert start is None or isinstance(start, datetime)
+
+    def rows(name: str, **params: Any) -> list[dict[str, Any]]:
+        statement = find(name).statement(may_start_later=True, **params)
+        return store.query(statement, missing_ok=True).dicts()
+
+    attempts = store.query(attempts_statement(tool, start), missing_ok=True).dicts()
+    rate = next(iter(rows("failure_rate", **window)), None)
+    survival = {row["k"]: row for row in rows("retry_survival", **window)}
+    second = survival.get(2)
+    failed = sum(row["status"] == "error" for row in attempts)
+    steps = store.query(steps_statement(tool, start), missing_ok=True).dicts() if failed else []
+    return Advice(
+        tool=tool,
+        rate=rate,
+        ranking=next(iter(rows("ranking", **window)), None),
+        errors=rows("errors", **window)[:MAX_ERRORS],
+        retry=None if second is None else wilson(second["succeeded"], second["at_risk"]),
+        retry_too_few=second is None or bool(second["too_few"]),
+        calibration=next(iter(rows("calibration", tool=tool)), None),
+        same=[] if arguments is None else same_arguments(attempts, arguments),
+        same_read=len(attempts),
+        arguments=failing_arguments(attempts),
+        alternatives=alternatives(tool, steps, wilson(failed, len(attempts))),
+    )
