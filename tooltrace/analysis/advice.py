@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -38,14 +38,14 @@ class Advice:
     """The row of ``failure_rate`` in the window."""
     ranking: Row | None
     """The row of ``ranking`` in the window: since when the tool fails more than usual, and with which error."""
-    errors: list[Row]
+    errors: Sequence[Row]
     """The most frequent rows of ``errors`` in the window."""
     retry: Proportion | None
     """Second attempts that succeeded, of all calls that made one."""
     retry_too_few: bool
     calibration: Row | None
     """The row of ``calibration`` over all labelled attempts."""
-    same: list[Row]
+    same: Sequence[Row]
     """Attempts in the window with exactly the given arguments, the newest first."""
     same_read: int
     """Attempts in which they were looked for."""
@@ -59,9 +59,7 @@ class Advice:
         return row is not None and bool(row["calls"]) and is_failing(row) and not row["too_few"]
 
 
-def advise(
-    store: StoreBackend, tool: str, arguments: Mapping[str, Any] | None = None, *, since: Any = NOW
-) -> Advice:
+def advise(store: StoreBackend, tool: str, arguments: Mapping[str, Any] | None = None, *, since: Any = NOW) -> Advice:
     """Return the evidence on ``tool`` since ``since``. Raises BadParameter, QueryError, StoreError."""
     window = {"since": since, "tool": tool}
     start = find("failure_rate").bind(**window, now=datetime.now(UTC))["since"]

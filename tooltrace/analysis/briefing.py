@@ -60,9 +60,7 @@ def briefing(
     statement = find("ranking").statement(may_start_later=True, since=since)
     rows = [row for row in opened.query(statement, missing_ok=True).dicts() if row["calls"]]
     failing = [
-        row["tool"]
-        for row in rows
-        if is_failing(row) and not row["too_few"] and (only is None or row["tool"] in only)
+        row["tool"] for row in rows if is_failing(row) and not row["too_few"] and (only is None or row["tool"] in only)
     ]
     return text([advise(opened, tool, since=since) for tool in failing[:MAX_TOOLS]], tokens, only)
 

@@ -65,7 +65,7 @@ class Proportion(NamedTuple):
 
     @property
     def share(self) -> float:
-        """k / n; 0 for none."""
+        """K / n; 0 for none."""
         return self.k / self.n if self.n else 0.0
 
 

@@ -13,11 +13,15 @@ from tooltrace.store.base import StoreBackend
 
 @click.command(
     short_help="Print what an agent should know about its tools.",
-    epilog=examples("tooltrace briefing", "tooltrace briefing --tool fetch --tool search", "tooltrace briefing --tokens 200"),
+    epilog=examples(
+        "tooltrace briefing", "tooltrace briefing --tool fetch --tool search", "tooltrace briefing --tokens 200"
+    ),
 )
 @click.option("--tool", "tools", multiple=True, shell_complete=complete_tools, help="Only this tool; repeatable.")
 @click.option("--tokens", type=click.IntRange(min=0), default=400, show_default=True, help="Longest text, in tokens.")
-@click.option("--since", default=NOW, show_default=True, help="Start of the window: 30m, 24h, 7d, or an ISO date or time.")
+@click.option(
+    "--since", default=NOW, show_default=True, help="Start of the window: 30m, 24h, 7d, or an ISO date or time."
+)
 @place_option
 def briefing(*, tools: tuple[str, ...], tokens: int, since: str, store: StoreBackend) -> None:
     """Print a text for an agent's system prompt: which tools fail now, since when, and what works instead.

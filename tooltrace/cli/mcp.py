@@ -43,7 +43,9 @@ PORT = 8319
 )
 @click.option("--allow-label", is_flag=True, help="Offer the tool 'label'. Its labels do not count as truth.")
 @click.option(
-    "--labeler", metavar="NAME", help="With --allow-label: record labels as of this labeler, so that they count as truth."
+    "--labeler",
+    metavar="NAME",
+    help="With --allow-label: record labels as of this labeler, so that they count as truth.",
 )
 @click.option(
     "--characters",

@@ -29,7 +29,11 @@ async def _advice(history: History, _caller: Caller, given: dict[str, Any]) -> d
 
 def _answer(found: Advice, since: str, asked: bool) -> dict[str, Any]:
     """Return the evidence; each text of a trace stands in a member ``copied``."""
-    now: dict[str, Any] = {"since": since, "fails_more_than_usual": found.is_failing, "failure_rate": _of(found.rate, _RATE)}
+    now: dict[str, Any] = {
+        "since": since,
+        "fails_more_than_usual": found.is_failing,
+        "failure_rate": _of(found.rate, _RATE),
+    }
     if found.is_failing:
         now["change"] = _of(found.ranking, _CHANGE)
     answer: dict[str, Any] = {
@@ -82,7 +86,13 @@ def _texts(row: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, str | No
 
 
 def _proportion(found: Proportion) -> dict[str, Any]:
-    return {"k": found.k, "n": found.n, "share": computed(found.share), "low": computed(found.low), "high": computed(found.high)}
+    return {
+        "k": found.k,
+        "n": found.n,
+        "share": computed(found.share),
+        "low": computed(found.low),
+        "high": computed(found.high),
+    }
 
 
 def tools() -> tuple[ServedTool, ...]:

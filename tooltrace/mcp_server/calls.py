@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from datetime import datetime
 from typing import Any, Final
@@ -24,6 +25,8 @@ _LIST: Final = (
     *("call_id", "conversation", "span_id", "said"),
 )
 _NOT_SHOWN: Final = frozenset({"named", "place", "match"})
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]{8,15}")
+_SPAN_ID: Final = re.compile(r"[0-9a-f]{16}")
 _SMALLEST: Final = 200
 """Characters of each text of a call, at least."""
 _STEPS: Final = f"""
@@ -51,14 +54,14 @@ def _attempt_list(result: QueryResult) -> QueryResult:
 
 def _cursor(row: dict[str, Any]) -> str:
     ended: datetime = row["ended_at"]
-    return f"{ended.isoformat()}/{row['span_id']}"
+    return f"{ended.isoformat()}/{row['span_id'] if _SPAN_ID.fullmatch(row['span_id']) else ''}"
 
 
 def _place(cursor: str | None) -> dict[str, Any]:
     if cursor is None:
         return {}
     time, slash, span = cursor.partition("/")
-    if not slash:
+    if not slash or not _TIME.fullmatch(time):
         raise BadParameter("argument 'before' must be the value of about.next_before of the page before")
     return {"before": time, "before_span": span}
 
@@ -167,7 +170,8 @@ async def _conversation(history: History, _caller: Caller, given: dict[str, Any]
     begin = steps[0]["started_at"]
     first = 0 if given["step"] is None else max(given["step"] - 1, 0)
     seen: Counter[Any] = Counter()
-    rows, loops = [], set()
+    rows: list[tuple[Any, ...]] = []
+    loops = set()
     for number, row in enumerate(steps, 1):
         key = (row["tool"], arguments.get(row["span_id"]))
         same = loop = None
@@ -245,5 +249,3 @@ def tools() -> tuple[ServedTool, ...]:
             handler=_find,
         ),
     )
-
-

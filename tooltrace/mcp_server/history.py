@@ -122,8 +122,10 @@ def without_values(message: str, sql: str) -> str:
     if found is None:
         return _with_known_names(message, sql)
     if found[1] in _FROM_SQL:
-        return _with_known_names(message.split("Candidate bindings")[0].split("Did you mean")[0].strip(), sql)
-    return f"the query failed while it read rows ({found[1]}): TRY_CAST, or a WHERE without the rows in question, may help"
+        return _with_known_names(re.split("Candidate bindings|Did you mean", message, maxsplit=1)[0].strip(), sql)
+    return (
+        f"the query failed while it read rows ({found[1]}): TRY_CAST, or a WHERE without the rows in question, may help"
+    )
 
 
 def _with_known_names(message: str, sql: str) -> str:

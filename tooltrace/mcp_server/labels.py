@@ -35,7 +35,10 @@ async def _label(labeler: str | None, history: History, caller: Caller, given: d
         labeler_kind="agent",
     )
     sent = await history.run(write_label, outcome, history.store)
-    return {"about": {"recorded": True, "labeler": name, "counts_as_truth": labeler is not None, "sent": sent}, "cut": None}
+    return {
+        "about": {"recorded": True, "labeler": name, "counts_as_truth": labeler is not None, "sent": sent},
+        "cut": None,
+    }
 
 
 def tools(labeler: str | None) -> tuple[ServedTool, ...]:

@@ -51,7 +51,9 @@ def is_computed(column: ResultColumn, values: list[Any]) -> bool:
         return not any(isinstance(value, str) and not _WORD.fullmatch(value) for value in values)
     if column.name in _WORDS:
         return all(value is None or (isinstance(value, str) and _WORD.fullmatch(value)) for value in values)
-    return bool(values) and not any(isinstance(value, str | dict | list | bytes) for value in values if value is not None)
+    return bool(values) and not any(
+        isinstance(value, str | dict | list | bytes) for value in values if value is not None
+    )
 
 
 def column_name(name: str) -> str:

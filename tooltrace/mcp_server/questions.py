@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tooltrace.analysis import catalogue
+from tooltrace.errors import BadParameter
 from tooltrace.mcp_server.answer import table_answer
 from tooltrace.mcp_server.arguments import ToolArgument
 from tooltrace.mcp_server.history import History
@@ -37,7 +38,12 @@ async def _ask(history: History, _caller: Caller, given: dict[str, Any]) -> dict
 
 
 async def _compare(history: History, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
-    sides = compare(given["what"], since=given["since"], until=given["until"], tool=given["tool"])
+    try:
+        sides = compare(given["what"], since=given["since"], until=given["until"], tool=given["tool"])
+    except BadParameter as error:
+        raise BadParameter(
+            f"compare needs what='7d' (with the 7 days before), '14d..7d' or 'version:A..B': {error}"
+        ) from error
     result = await history.query("compare", **sides.params)
     about = {
         "compared": given["what"],

@@ -40,8 +40,7 @@ async def read(history: History, uri: str) -> tuple[str, str]:
         if uri.startswith(begin) and (rest := uri[len(begin) :]):
             text = find(rest).text if template is QUERY else dumped(await call_answer(history, rest))
             return text, media_type
-    known = ", ".join((SCHEMA, QUERIES, QUERY, CALL))
-    raise QueryError(f"there is no such resource: the resources are {known}")
+    raise QueryError(f"there is no such resource: the resources are {SCHEMA}, {QUERIES}, {QUERY} and {CALL}")
 
 
 def ddl() -> str:

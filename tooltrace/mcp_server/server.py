@@ -134,7 +134,9 @@ class _Handlers:
         ]
         return types.ListResourceTemplatesResult(resource_templates=listed)
 
-    async def read_resource(self, _context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    async def read_resource(
+        self, _context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
             text, media_type = await resources.read(self._history, uri)
