@@ -11,15 +11,9 @@ from typing import Any
 import pytest
 
 from tests.mcp_server.conftest import Connect
-from tests.mcp_server.histories import INJECTIONS, MARK
+from tests.mcp_server.histories import HIDDEN, INJECTIONS, MARK
 from tooltrace.analysis.briefing import briefing
 from tooltrace.mcp_server.questions import questions
-
-HIDDEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e0fff]"
-)
-"""Characters that an answer has as escapes only. JSON escapes line breaks, so even those cannot occur in its text."""
 
 
 def places(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
