@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from tooltrace.analysis.catalog import find
@@ -20,8 +20,9 @@ from tooltrace.analysis.evidence import (
     steps_statement,
     wilson,
 )
+from tooltrace.analysis.parameters import Time
 from tooltrace.analysis.verdict import is_failing
-from tooltrace.store.base import StoreBackend
+from tooltrace.store.base import QuerySession, StoreBackend
 
 NOW: Final = "24h"
 """The window of "now", unless the caller names another one."""
@@ -59,25 +60,36 @@ class Advice:
         return row is not None and bool(row["calls"]) and is_failing(row) and not row["too_few"]
 
 
-def advise(store: StoreBackend, tool: str, arguments: Mapping[str, Any] | None = None, *, since: Any = NOW) -> Advice:
+def advise(store: StoreBackend, tool: str, arguments: Mapping[str, Any] | None = None, *, since: Time = NOW) -> Advice:
     """Return the evidence on ``tool`` since ``since``. Raises BadParameter, QueryError, StoreError."""
+    if not store.exists():
+        find("failure_rate").bind(since=since)
+        return Advice(
+            tool=tool, rate=None, ranking=None, errors=(), retry=None, retry_too_few=True, calibration=None, same=(),
+            same_read=0, arguments=[], alternatives=[],
+        )  # fmt: skip
+    with store.session() as session:
+        return advise_in(session, tool, arguments, since=since)
+
+
+def advise_in(
+    session: QuerySession, tool: str, arguments: Mapping[str, Any] | None = None, *, since: Time = NOW
+) -> Advice:
+    """Return the same from an open session. Raises BadParameter, QueryError, StoreError."""
     window = {"since": since, "tool": tool}
-    start = find("failure_rate").bind(**window, now=datetime.now(UTC))["since"]
+    start = find("failure_rate").bind(**window)["since"]
     assert start is None or isinstance(start, datetime)
 
     def rows(name: str, **params: Any) -> list[dict[str, Any]]:
-        statement = find(name).statement(may_start_later=True, **params)
-        return store.query(statement, missing_ok=True).dicts()
+        return session.query(find(name).statement(may_start_later=True, **params)).dicts()
 
-    attempts = store.query(attempts_statement(tool, start), missing_ok=True).dicts()
-    rate = next(iter(rows("failure_rate", **window)), None)
-    survival = {row["k"]: row for row in rows("retry_survival", **window)}
-    second = survival.get(2)
+    attempts = session.query(attempts_statement(tool, start)).dicts()
+    second = next((row for row in rows("retry_survival", **window) if row["k"] == 2), None)
     failed = sum(row["status"] == "error" for row in attempts)
-    steps = store.query(steps_statement(tool, start), missing_ok=True).dicts() if failed else []
+    steps = session.query(steps_statement(tool, start)).dicts() if failed else []
     return Advice(
         tool=tool,
-        rate=rate,
+        rate=next(iter(rows("failure_rate", **window)), None),
         ranking=next(iter(rows("ranking", **window)), None),
         errors=rows("errors", **window)[:MAX_ERRORS],
         retry=None if second is None else wilson(second["succeeded"], second["at_risk"]),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from tooltrace.analysis.advice import NOW, Advice, advise
+from tooltrace.analysis.advice import NOW, Advice, advise_in
 from tooltrace.analysis.catalog import find
 from tooltrace.analysis.evidence import Proportion
 from tooltrace.analysis.parameters import Time
@@ -58,14 +58,19 @@ def briefing(
     opened = open_store(store or config.configured_address() or config.configured_store() or default_store())
     only = None if tools is None else set(tools)
     statement = find("ranking").statement(may_start_later=True, since=since)
-    rows = [row for row in opened.query(statement, missing_ok=True).dicts() if row["calls"]]
-    failing = [
-        row["tool"] for row in rows if is_failing(row) and not row["too_few"] and (only is None or row["tool"] in only)
-    ]
-    return text([advise(opened, tool, since=since) for tool in failing[:MAX_TOOLS]], tokens, only)
+    if not opened.exists():
+        return ""
+    with opened.session() as session:
+        rows = [row for row in session.query(statement).dicts() if row["calls"]]
+        failing = [
+            row["tool"]
+            for row in rows
+            if is_failing(row) and not row["too_few"] and (only is None or row["tool"] in only)
+        ]
+        return briefing_text([advise_in(session, tool, since=since) for tool in failing[:MAX_TOOLS]], tokens, only)
 
 
-def text(found: Iterable[Advice], tokens: int, tools: Iterable[str] | None = None) -> str:
+def briefing_text(found: Iterable[Advice], tokens: int, tools: Iterable[str] | None = None) -> str:
     """Return the text on the failing tools in ``found``, of at most ``tokens`` tokens.
 
     ``tools``: the tools that the agent has, of which an alternative must be one; None: all.

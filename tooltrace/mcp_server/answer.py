@@ -65,7 +65,8 @@ def computed(value: Any) -> Any:
     if isinstance(value, Decimal):
         value = float(value)
     if isinstance(value, float):
-        return float(f"{value:.4g}") if math.isfinite(value) else None
+        rounded = float(f"{value:.4g}")
+        return rounded if math.isfinite(rounded) else None
     if isinstance(value, datetime):
         return f"{value.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
     return value.isoformat() if isinstance(value, date) else str(value)
