@@ -64,7 +64,7 @@ def test_failures_of_one_conversation_state_nothing() -> None:
 @pytest.mark.parametrize(
     "arguments", [None, "", "[1]", "{broken", '{"a": ' + "1" * 5_000 + "}", "null", '{"u": "http://["}']
 )
-def test_arguments_that_are_no_object_are_left_out(arguments: str | None) -> None:
+def test_arguments_other_than_objects_are_left_out(arguments: str | None) -> None:
     rows = [attempt(n, failed=True, arguments=arguments) for n in range(20)]
     assert [one for one in failing_arguments(rows) if one.is_host] == []
     assert same_arguments(rows, {"a": 1}) == []
@@ -105,7 +105,7 @@ def test_the_tool_that_worked_after_failures_is_an_alternative() -> None:
     assert (found.tool, found.worked[:2]) == ("search", (12, 12)), "both failures before one search count once"
 
 
-def test_a_tool_that_works_no_more_often_is_no_alternative() -> None:
+def test_an_alternative_works_more_often_than_the_tool() -> None:
     rows = steps(*["fetch! search"] * 6, *["fetch! search!"] * 5)
     assert alternatives("fetch", rows, wilson(11, 40)) == []
     assert alternatives("fetch", steps(*["fetch! search"] * 4), wilson(20, 20)) == [], "four are too few"

@@ -23,10 +23,10 @@ def where(engine: Any, fill: Fill) -> Any:
 
 
 async def test_every_tool_answers(where: Any) -> None:
-    from tooltrace.mcp_server.history import History
+    from tooltrace.mcp_server.served_store import ServedStore
     from tooltrace.mcp_server.server import make_server
 
-    async with mcp_client.Client(make_server(History(open_store(where)))) as client:
+    async with mcp_client.Client(make_server(ServedStore(open_store(where)))) as client:
 
         async def answer(tool: str, /, **given: Any) -> Any:
             result = await client.call_tool(tool, given)

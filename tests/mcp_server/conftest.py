@@ -30,13 +30,13 @@ def connected() -> Connect:
     """A client of the SDK, connected to a server in this process."""
     client = pytest.importorskip("mcp.client", reason="needs mcp 2.3: pip install 'tooltrace-recorder[mcp]'").Client
 
-    from tooltrace.mcp_server.history import History
+    from tooltrace.mcp_server.served_store import ServedStore
     from tooltrace.mcp_server.server import make_server
     from tooltrace.store.base import open_store
 
     @asynccontextmanager
     async def connected(store: Any, mode: str = "auto", characters: int = 16_000, **options: Any) -> AsyncIterator[Any]:
-        server = make_server(History(open_store(store), characters), **{"record": False, **options})
+        server = make_server(ServedStore(open_store(store), characters), **{"record": False, **options})
         async with client(server, mode=mode) as connected:
             yield connected
 

@@ -1,4 +1,4 @@
-"""Advice on a call that an agent is about to make, out of the history of the tool."""
+"""ToolAdvice on a call that an agent is about to make, out of the history of the tool."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_SAME: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Advice:
+class ToolAdvice:
     """Evidence on one tool. Rows are those of the named queries; None and empty lists where there are none."""
 
     tool: str
@@ -60,11 +60,13 @@ class Advice:
         return row is not None and bool(row["calls"]) and is_failing(row) and not row["too_few"]
 
 
-def advise(store: StoreBackend, tool: str, arguments: Mapping[str, Any] | None = None, *, since: Time = NOW) -> Advice:
+def advise(
+    store: StoreBackend, tool: str, arguments: Mapping[str, Any] | None = None, *, since: Time = NOW
+) -> ToolAdvice:
     """Return the evidence on ``tool`` since ``since``. Raises BadParameter, QueryError, StoreError."""
     if not store.exists():
         find("failure_rate").bind(since=since)
-        return Advice(
+        return ToolAdvice(
             tool=tool, rate=None, ranking=None, errors=(), retry=None, retry_too_few=True, calibration=None, same=(),
             same_read=0, arguments=[], alternatives=[],
         )  # fmt: skip
@@ -74,7 +76,7 @@ def advise(store: StoreBackend, tool: str, arguments: Mapping[str, Any] | None =
 
 def advise_in(
     session: QuerySession, tool: str, arguments: Mapping[str, Any] | None = None, *, since: Time = NOW
-) -> Advice:
+) -> ToolAdvice:
     """Return the same from an open session. Raises BadParameter, QueryError, StoreError."""
     window = {"since": since, "tool": tool}
     start = find("failure_rate").bind(**window)["since"]
@@ -87,7 +89,7 @@ def advise_in(
     second = next((row for row in rows("retry_survival", **window) if row["k"] == 2), None)
     failed = sum(row["status"] == "error" for row in attempts)
     steps = session.query(steps_statement(tool, start)).dicts() if failed else []
-    return Advice(
+    return ToolAdvice(
         tool=tool,
         rate=next(iter(rows("failure_rate", **window)), None),
         ranking=next(iter(rows("ranking", **window)), None),

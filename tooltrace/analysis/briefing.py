@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from tooltrace.analysis.advice import NOW, Advice, advise_in
+from tooltrace.analysis.advice import NOW, ToolAdvice, advise_in
 from tooltrace.analysis.catalog import find
 from tooltrace.analysis.evidence import Proportion
 from tooltrace.analysis.parameters import Time
@@ -70,7 +70,7 @@ def briefing(
         return briefing_text([advise_in(session, tool, since=since) for tool in failing[:MAX_TOOLS]], tokens, only)
 
 
-def briefing_text(found: Iterable[Advice], tokens: int, tools: Iterable[str] | None = None) -> str:
+def briefing_text(found: Iterable[ToolAdvice], tokens: int, tools: Iterable[str] | None = None) -> str:
     """Return the text on the failing tools in ``found``, of at most ``tokens`` tokens.
 
     ``tools``: the tools that the agent has, of which an alternative must be one; None: all.
@@ -88,7 +88,7 @@ def briefing_text(found: Iterable[Advice], tokens: int, tools: Iterable[str] | N
     return "\n".join([HEADING, *lines]) if lines else ""
 
 
-def _lines(advice: Advice, tools: Iterable[str] | None) -> Iterator[str]:
+def _lines(advice: ToolAdvice, tools: Iterable[str] | None) -> Iterator[str]:
     row = advice.ranking
     assert row is not None
     changed: datetime | None = row["changed_at"]

@@ -26,7 +26,7 @@ from tooltrace.store.base import StoreBackend
 def briefing(*, tools: tuple[str, ...], tokens: int, since: str, store: StoreBackend) -> None:
     """Print a text for an agent's system prompt: which tools fail now, since when, and what works instead.
 
-    It is empty where nothing is worth saying: a finding is stated only where its 95 % interval decides.
+    Nothing is printed where no tool fails more than usual: a finding is stated only where its 95 % interval decides.
     """
     text = write(tools or None, tokens, store=store, since=since)
     if text:

@@ -12,7 +12,6 @@ from tooltrace.cli.errors import CommandError, UsageError
 from tooltrace.cli.options import examples, unfolded_place_option
 from tooltrace.errors import ConfigError
 from tooltrace.mcp_server.answer import MAX_CHARACTERS
-from tooltrace.mcp_server.history import History
 from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
@@ -74,9 +73,10 @@ def mcp(
         raise CommandError("tooltrace mcp needs mcp: pip install 'tooltrace-recorder[mcp]'")
     if labeler is not None and not allow_label:
         raise UsageError("--labeler needs --allow-label")
+    from tooltrace.mcp_server.served_store import ServedStore
     from tooltrace.mcp_server.server import make_server, serve_stdio
 
-    server = make_server(History(store, characters), allow_label=allow_label, labeler=labeler)
+    server = make_server(ServedStore(store, characters), allow_label=allow_label, labeler=labeler)
     if address is None:
         asyncio.run(serve_stdio(server))
         return

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from tooltrace.analysis.advice import MAX_SAME, NOW, Advice, advise
+from tooltrace.analysis.advice import MAX_SAME, NOW, ToolAdvice, advise
 from tooltrace.analysis.evidence import Proportion
 from tooltrace.mcp_server.answer import cell, computed
 from tooltrace.mcp_server.arguments import ToolArgument
-from tooltrace.mcp_server.history import History
+from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.mcp_server.tools import SINCE, Caller, ServedTool
 
 _RATE: Final = ("attempts", "failures", "rate", "low", "high", "too_few")
@@ -21,13 +21,13 @@ _CALIBRATION: Final = (
 )
 
 
-async def _advice(history: History, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+async def _advice(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
     since = given["since"] or NOW
-    run = partial(advise, history.store, given["tool"], given["arguments"], since=since)
-    return _answer(await history.run(run), since, given["arguments"] is not None)
+    run = partial(advise, store.store, given["tool"], given["arguments"], since=since)
+    return _answer(await store.run(run), since, given["arguments"] is not None)
 
 
-def _answer(found: Advice, since: str, asked: bool) -> dict[str, Any]:
+def _answer(found: ToolAdvice, since: str, asked: bool) -> dict[str, Any]:
     """Return the evidence; each text of a trace stands in a member ``copied``."""
     now: dict[str, Any] = {
         "since": since,

@@ -29,7 +29,7 @@ class ToolArgument:
     name: str
     kind: ArgumentKind = "text"
     meaning: str = ""
-    """What the schema says beyond the name; empty where the name says it."""
+    """Description in the schema; empty where the name is enough."""
     required: bool = False
     choices: tuple[str, ...] = ()
     most: int | None = None

@@ -11,8 +11,8 @@ from tooltrace.analysis.evidence import MAX_ARGUMENTS
 from tooltrace.errors import BadParameter, QueryError, near
 from tooltrace.mcp_server.answer import computed, copied, dumped, table_answer
 from tooltrace.mcp_server.arguments import ToolArgument
-from tooltrace.mcp_server.history import History
 from tooltrace.mcp_server.provenance import is_computed, writer_of
+from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.mcp_server.tools import CALL_ID, SINCE, TOOL, UNTIL, Caller, ServedTool, limit
 from tooltrace.store.result import QueryResult, ResultColumn, Statement
 
@@ -66,11 +66,11 @@ def _place(cursor: str | None) -> dict[str, Any]:
     return {"before": time, "before_span": span}
 
 
-async def _list(history: History, filters: dict[str, Any], before: str | None, rows: int) -> dict[str, Any]:
-    result = await history.query("attempts", **filters, **_place(before), limit=rows)
+async def _list(store: ServedStore, filters: dict[str, Any], before: str | None, rows: int) -> dict[str, Any]:
+    result = await store.query("attempts", **filters, **_place(before), limit=rows)
     answer = table_answer(
         _attempt_list(result), {}, rows=rows, more="limit, another filter, or before=about.next_before",
-        characters=history.characters,
+        characters=store.characters,
     )  # fmt: skip
     shown = len(answer["rows"])
     full = len(result.rows) == rows
@@ -79,29 +79,29 @@ async def _list(history: History, filters: dict[str, Any], before: str | None, r
     return answer
 
 
-async def _attempts(history: History, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+async def _attempts(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
     names = ("status", "tool", "code", "conversation", "since", "until")
     filters = {name: given[name] for name in names} | {"text": given["contains"]}
-    return await _list(history, filters, given["before"], given["limit"])
+    return await _list(store, filters, given["before"], given["limit"])
 
 
-async def _find(history: History, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+async def _find(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
     filters = {name: given[name] for name in ("text", "tool", "since")}
-    return await _list(history, filters, given["before"], given["limit"])
+    return await _list(store, filters, given["before"], given["limit"])
 
 
-async def _call(history: History, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
-    return await call_answer(history, given["call_id"], given["fields"], given["offset"])
+async def _call(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+    return await call_answer(store, given["call_id"], given["fields"], given["offset"])
 
 
 async def call_answer(
-    history: History, call_id: str, fields: list[str] | None = None, offset: int = 0
+    store: ServedStore, call_id: str, fields: list[str] | None = None, offset: int = 0
 ) -> dict[str, Any]:
     """Return one call in full: every attempt, with its texts by pages where they are long.
 
     ``fields``: only these columns. ``offset``: first character of the texts. Raises BadParameter, QueryError.
     """
-    result = await history.query("call", id=call_id, limit=1)
+    result = await store.query("call", id=call_id, limit=1)
     known = [name for name in result.columns if name not in _NOT_SHOWN]
     for name in fields or ():
         if name not in known:
@@ -115,10 +115,10 @@ async def call_answer(
     if rows[0]["named"] > 1:
         about["matched"] = f"{rows[0]['named']} calls match this id; this is the newest. A span_id names one attempt"
     wanted = [field for field in result.fields if field.name in (fields or known) and field.name not in _NOT_SHOWN]
-    most = history.characters
+    most = store.characters
     while True:
         answer = _call_answer(rows, wanted, about, offset, most)
-        if len(dumped(answer)) <= history.characters:
+        if len(dumped(answer)) <= store.characters:
             return answer
         if most > _SMALLEST:
             most //= 2
@@ -160,10 +160,10 @@ def _call_answer(
     return {"about": about, "written_by": written, "attempts": attempts, "cut": cut}
 
 
-async def _conversation(history: History, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+async def _conversation(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
     statement = Statement(name="conversation", sql=_STEPS, params={"conversation": given["id"]})
-    arguments = {row["span_id"]: row["arguments"] for row in await history.rows(statement)}
-    steps = (await history.query("steps", conversation=given["id"])).dicts()
+    arguments = {row["span_id"]: row["arguments"] for row in await store.rows(statement)}
+    steps = (await store.query("steps", conversation=given["id"])).dicts()
     if not steps:
         raise QueryError("there is no conversation with this id: attempts() shows the conversation of each attempt")
     repeats = Counter((row["tool"], arguments.get(row["span_id"])) for row in steps if row["kind"] == "tool")
@@ -197,7 +197,7 @@ async def _conversation(history: History, _caller: Caller, given: dict[str, Any]
         "read": f"same k of same_of: the same tool with the same arguments, {LOOP} times or more; at_s: seconds from the start",
     }
     result = QueryResult(fields, ["VARCHAR"] * len(fields), rows[first:])
-    answer = table_answer(result, about, rows=len(rows), more="", characters=history.characters)
+    answer = table_answer(result, about, rows=len(rows), more="", characters=store.characters)
     if answer["cut"] and "rows" in answer["cut"]:
         answer["cut"]["more"] = f"conversation(id, step={first + len(answer['rows']) + 1})"
     return answer

@@ -9,7 +9,7 @@ from tooltrace.errors import BadParameter
 from tooltrace.labels.label import make_outcome
 from tooltrace.labels.writer import write_label
 from tooltrace.mcp_server.arguments import ToolArgument
-from tooltrace.mcp_server.history import History
+from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.mcp_server.tools import CALL_ID, Caller, ServedTool
 from tooltrace.recording.settings import Settings
 
@@ -17,8 +17,8 @@ PREFIX: Final = "agent:"
 """Beginning of the name of a labeler whose labels the view ``judged`` leaves out."""
 
 
-async def _label(labeler: str | None, history: History, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
-    found = await history.query("call", id=given["call_id"], limit=1)
+async def _label(labeler: str | None, store: ServedStore, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+    found = await store.query("call", id=given["call_id"], limit=1)
     if not found.rows:
         raise BadParameter("there is no call with this id; nothing was recorded")
     if found.dicts()[0]["named"] > 1 or found.dicts()[0]["match"] == "prefix":
@@ -34,7 +34,7 @@ async def _label(labeler: str | None, history: History, caller: Caller, given: d
         reason=given["reason"],
         labeler_kind="agent",
     )
-    sent = await history.run(write_label, outcome, history.store)
+    sent = await store.run(write_label, outcome, store.store)
     return {
         "about": {"recorded": True, "labeler": name, "counts_as_truth": labeler is not None, "sent": sent},
         "cut": None,

@@ -8,7 +8,7 @@ from tooltrace.analysis import catalogue
 from tooltrace.errors import BadParameter
 from tooltrace.mcp_server.answer import table_answer
 from tooltrace.mcp_server.arguments import ToolArgument
-from tooltrace.mcp_server.history import History
+from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.mcp_server.tools import SINCE, TOOL, UNTIL, Caller, ServedTool, limit
 from tooltrace.report.compare import compare
 
@@ -27,39 +27,39 @@ def questions() -> tuple[str, ...]:
     )
 
 
-async def _ask(history: History, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+async def _ask(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
     query = catalogue()[given["question"]]
-    result = await history.query(
+    result = await store.query(
         query.name, given["by"] or None, since=given["since"], until=given["until"], tool=given["tool"]
     )
     about = {"question": query.question, "meanings": f"resource tooltrace://queries/{query.name}"}
     more = "limit up to 200, one tool=…, a shorter since/until, or coarser by=…"
-    return table_answer(result, about, rows=given["limit"], more=more, characters=history.characters)
+    return table_answer(result, about, rows=given["limit"], more=more, characters=store.characters)
 
 
-async def _compare(history: History, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+async def _compare(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
     try:
         sides = compare(given["what"], since=given["since"], until=given["until"], tool=given["tool"])
     except BadParameter as error:
         raise BadParameter(
             f"compare needs what='7d' (with the 7 days before), '14d..7d' or 'version:A..B': {error}"
         ) from error
-    result = await history.query("compare", **sides.params)
+    result = await store.query("compare", **sides.params)
     about = {
         "compared": given["what"],
         "read": "worse and better hold for all comparisons together; maybe_* may be chance",
     }
-    return table_answer(result, about, rows=200, more="one tool=…", characters=history.characters)
+    return table_answer(result, about, rows=200, more="one tool=…", characters=store.characters)
 
 
-async def _sql(history: History, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
-    result = await history.sql(given["query"])
+async def _sql(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+    result = await store.sql(given["query"])
     return table_answer(
         result,
         {"ms": result.ms},
         rows=given["limit"],
         more="LIMIT and OFFSET, fewer columns, left(column, n), or aggregates",
-        characters=history.characters,
+        characters=store.characters,
         writer="unknown",
     )
 

@@ -8,7 +8,7 @@ from tooltrace.analysis import catalogue, find
 from tooltrace.errors import QueryError
 from tooltrace.mcp_server.answer import dumped
 from tooltrace.mcp_server.calls import call_answer
-from tooltrace.mcp_server.history import History
+from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.store.documented_tables import documented_tables
 from tooltrace.store.schema import quote_identifier
 
@@ -29,7 +29,7 @@ TEMPLATES: Final = (
 """The same of the others."""
 
 
-async def read(history: History, uri: str) -> tuple[str, str]:
+async def read(store: ServedStore, uri: str) -> tuple[str, str]:
     """Return the text and the media type of a resource. Raises QueryError for an unknown address, and UnknownQuery."""
     if uri == SCHEMA:
         return ddl(), "application/sql"
@@ -38,7 +38,7 @@ async def read(history: History, uri: str) -> tuple[str, str]:
     for template, media_type in ((QUERY, "application/sql"), (CALL, "application/json")):
         begin = template.partition("{")[0]
         if uri.startswith(begin) and (rest := uri[len(begin) :]):
-            text = find(rest).text if template is QUERY else dumped(await call_answer(history, rest))
+            text = find(rest).text if template is QUERY else dumped(await call_answer(store, rest))
             return text, media_type
     raise QueryError(f"there is no such resource: the resources are {SCHEMA}, {QUERIES}, {QUERY} and {CALL}")
 

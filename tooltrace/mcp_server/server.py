@@ -22,8 +22,8 @@ from tooltrace.faults import report_fault
 from tooltrace.mcp_server import advice, calls, labels, prompts, questions, resources
 from tooltrace.mcp_server.answer import dumped
 from tooltrace.mcp_server.arguments import checked_arguments
-from tooltrace.mcp_server.history import History
 from tooltrace.mcp_server.own_calls import OwnCalls
+from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.mcp_server.tools import Caller, ServedTool
 from tooltrace.version import __version__
 
@@ -38,22 +38,22 @@ Context = ServerRequestContext[Any, Any]
 
 
 def make_server(
-    history: History, *, allow_label: bool = False, labeler: str | None = None, record: bool = True
+    store: ServedStore, *, allow_label: bool = False, labeler: str | None = None, record: bool = True
 ) -> Server[Any]:
-    """Return the server over ``history``.
+    """Return the server over ``store``.
 
     ``allow_label``: offer the tool ``label``; ``labeler``: the name of its labels, which then count as truth. ``record``:
     record the server's own calls in a local store.
     """
     served = served_tools(allow_label=allow_label, labeler=labeler)
-    handlers = _Handlers(history, served, OwnCalls(history.store) if record else None)
+    handlers = _Handlers(store, served, OwnCalls(store.store) if record else None)
 
     @asynccontextmanager
     async def lifespan(_server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
         try:
             yield {}
         finally:
-            await history.close()
+            await store.close()
             if handlers.own_calls is not None:
                 handlers.own_calls.close()
 
@@ -87,8 +87,8 @@ async def serve_stdio(server: Server[Any]) -> None:
 class _Handlers:
     """The handlers of the protocol's requests."""
 
-    def __init__(self, history: History, served: Sequence[ServedTool], own_calls: OwnCalls | None) -> None:
-        self._history = history
+    def __init__(self, store: ServedStore, served: Sequence[ServedTool], own_calls: OwnCalls | None) -> None:
+        self._store = store
         self._tools = {tool.name: tool for tool in served}
         self.own_calls = own_calls
 
@@ -113,10 +113,10 @@ class _Handlers:
 
     async def _answer(self, tool: ServedTool, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
         if self.own_calls is None:
-            return await tool.handler(self._history, caller, checked_arguments(tool.name, tool.arguments, given))
+            return await tool.handler(self._store, caller, checked_arguments(tool.name, tool.arguments, given))
         with self.own_calls.recorded(tool.name, given, caller.name) as stats:
             checked = checked_arguments(tool.name, tool.arguments, given)
-            answer = await tool.handler(self._history, caller, checked)
+            answer = await tool.handler(self._store, caller, checked)
             stats |= {"characters": len(dumped(answer)), "cut": answer["cut"] is not None}
         return answer
 
@@ -139,7 +139,7 @@ class _Handlers:
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
-            text, media_type = await resources.read(self._history, uri)
+            text, media_type = await resources.read(self._store, uri)
         except TooltraceError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=text, mime_type=media_type)])

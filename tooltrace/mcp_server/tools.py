@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tooltrace.mcp_server.arguments import ToolArgument, input_schema
-from tooltrace.mcp_server.history import History
+from tooltrace.mcp_server.served_store import ServedStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Caller:
     """Name that the client states, in letters, digits and ``._-``."""
 
 
-Handler = Callable[[History, Caller, dict[str, Any]], Awaitable[dict[str, Any]]]
+Handler = Callable[[ServedStore, Caller, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tooltrace.mcp_server.history import History
+from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.store.base import StoreBackend
 
 PATH = "/mcp"
@@ -50,7 +50,7 @@ class McpMount:
         from tooltrace.mcp_server.http import McpEndpoint
         from tooltrace.mcp_server.server import make_server
 
-        endpoint = McpEndpoint(make_server(History(self._store)))
+        endpoint = McpEndpoint(make_server(ServedStore(self._store)))
         running = asyncio.Event()
 
         async def run() -> None:  # in a task of its own: the SDK's task group must be left where it was entered

@@ -34,7 +34,7 @@ _CLICKHOUSE: Final = re.compile(r"\(([A-Z][A-Z_]+)\)")
 
 
 @dataclass(frozen=True)
-class History:
+class ServedStore:
     """The store that the tools query, and the limits of their answers."""
 
     store: StoreBackend
