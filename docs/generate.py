@@ -41,6 +41,7 @@ TABLES: dict[str, type[Record] | None] = {
     "calls": None,
     "outcomes": Outcome,
     "judged": None,
+    "conversation_labels": None,
     "corrections": Correction,
     "gates": Gate,
     "sources": None,

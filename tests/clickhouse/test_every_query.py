@@ -67,6 +67,7 @@ def needed(con: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
             con, "SELECT string_agg(span_id, ',' ORDER BY span_id) FROM tool_calls WHERE attempt = 1 AND span_id < '01'"
         )
     }
+    known["find"] = {"text": "question 42", "words": "yes"}
     known["compare"] = {"before_until": middle, "since": middle}
     known["incidents"] = {"chance": 1e9}
     known["changes"] = {"since": one(con, "SELECT min(started_at) + INTERVAL 5 DAY FROM tool_calls")}

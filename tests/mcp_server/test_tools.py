@@ -138,6 +138,9 @@ async def test_a_conversation_has_one_line_a_step_and_marks_loops(connected: Con
 async def test_find_searches_and_compare_compares(connected: Connect, outage_store: Path) -> None:
     async with connected(outage_store) as client:
         found = await answer(client, "find", text="b.example/1", tool="fetch", limit=100)
+        assert row(found)["field"] == "arguments"
+        assert row(found)["match"] == "b.example/1"
+        assert "match" in found["columns"]["copied"]
         assert {row(found, number)["tool"] for number in range(len(found["rows"]))} == {"fetch"}
         compared = await answer(client, "compare", what="24h", tool="fetch")
         assert {row(compared, number)["measure"] for number in range(len(compared["rows"]))} >= {"failure_rate"}

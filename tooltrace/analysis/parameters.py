@@ -38,8 +38,10 @@ class QueryOptions(TypedDict, total=False):
     ending: str | None
     evidence: int | str | None
     failing: int | str | None
+    field: Literal["arguments", "error", "result", "seen"] | None
     good_share: float | str | None
     id: str | None
+    k: int | str | None
     label: Literal["right", "wrong", "any", "none"] | None
     limit: int | str | None
     max_confidence: float | str | None
@@ -53,6 +55,7 @@ class QueryOptions(TypedDict, total=False):
     objective: float | str | None
     odds: int | str | None
     offset: int | str | None
+    outcome: Literal["right", "wrong", "none"] | None
     parts: int | str | None
     recovering: int | str | None
     recovery_s: int | str | None
@@ -76,6 +79,7 @@ class QueryOptions(TypedDict, total=False):
     until_span: str | None
     version: str | None
     window_s: int | str | None
+    words: Literal["yes"] | None
 
 
 _SPAN = re.compile(r"(\d+)\s*([smhdw])")

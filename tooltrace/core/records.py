@@ -248,10 +248,18 @@ class ToolCall(Struct, frozen=True, kw_only=True):
             late=True,
         ),
     ] = None
+    result_tokens: Annotated[
+        int | None,
+        About(
+            "Tokens of the result, as counted by configure(tokens=…); unknown where nothing counted them.",
+            "tooltrace.result_tokens",
+            late=True,
+        ),
+    ] = None
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """A later judgement whether the result of an attempt, or of a call, was right."""
+    """A later judgement: whether the result of an attempt or a call was right, or a conversation reached its goal."""
 
     call_id: Annotated[
         str | None, About("Id of the judged call; unknown where only an attempt is named.", "gen_ai.tool.call.id")
@@ -420,6 +428,14 @@ class Message(Struct, frozen=True, kw_only=True):
     length: Annotated[int, About("Number of characters of the whole text after redaction.", "tooltrace.message.length")]
     error: Annotated[bool, About("Whether the text reports an error.", "tooltrace.message.error")]
     at: Annotated[datetime, About("Time when the message was made, UTC.")]
+    tokens: Annotated[
+        int | None,
+        About(
+            "Tokens of the whole text after redaction, as counted by configure(tokens=…).",
+            "tooltrace.message.tokens",
+            late=True,
+        ),
+    ] = None
 
 
 class Span(Struct, frozen=True, kw_only=True):

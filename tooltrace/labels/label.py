@@ -24,6 +24,7 @@ def make_outcome(
     *,
     call_id: str | None = None,
     span_id: str | None = None,
+    conversation_id: str | None = None,
     correct: bool | None = None,
     score: float | None = None,
     labeler: str,
@@ -37,41 +38,48 @@ def make_outcome(
 
     Raises LabelError with the cause alone.
     """
-    texts = {"call_id": call_id, "span_id": span_id, "labeler": labeler, "reason": reason}
+    ids = {"call_id": call_id, "span_id": span_id, "conversation_id": conversation_id}
+    texts = {**ids, "labeler": labeler, "reason": reason}
     for name, text in texts.items():
         if text is not None and not isinstance(text, str):
             raise LabelError(f"{name} must be text; got {text!r}")
     if not labeler:
         raise LabelError("a label needs a labeler: the name of the person or program that labels")
-    if not call_id and not span_id:
-        raise LabelError("a label needs a call_id or a span_id")
+    if not any(ids.values()):
+        raise LabelError("a label needs a call_id, a span_id or a conversation_id")
+    if conversation_id and (call_id or span_id):
+        named = "call_id" if call_id else "span_id"
+        raise LabelError(f"a label is of a conversation or of a call: got both conversation_id and {named}; pass one")
     if labeler_kind is not None and labeler_kind not in LABELER_KINDS:
         raise LabelError(f"labeler_kind must be one of {', '.join(LABELER_KINDS)}; got {labeler_kind!r}")
-    _check(call_id or span_id, correct, score)
+    _check(call_id or span_id or conversation_id, correct, score)
     return Outcome(
         call_id=valid_text(call_id),
         span_id=valid_text(span_id),
+        conversation_id=valid_text(conversation_id),
         correct=correct,
         score=None if score is None else float(score),
         labeler=valid_text(labeler) or labeler,
         reason=Sanitizer((settings.redaction,), settings.field_limit).sanitize_text("reason", reason or None),
         labeled_at=CLOCK.now() if labeled_at is None else labeled_at,
         labeler_kind=labeler_kind or ("person" if labeler == HUMAN else None),
-        target_kind="attempt" if span_id else "call",
+        target_kind="conversation" if conversation_id else "attempt" if span_id else "call",
     )
 
 
-def make_retraction(span_id: str, labeler: str) -> Outcome:
-    """Return the outcome by which ``labeler`` takes all earlier labels of the attempt ``span_id`` back.
+def make_retraction(labeler: str, *, span_id: str | None = None, conversation_id: str | None = None) -> Outcome:
+    """Return the outcome by which ``labeler`` takes all earlier labels of an attempt or a conversation back.
 
-    It has neither ``correct`` nor ``score``; the view ``judged`` then ignores what the labeler said before.
+    It has neither ``correct`` nor ``score``; the views ``judged`` and ``conversation_labels`` then ignore what the labeler
+    said before.
     """
     return Outcome(
         span_id=valid_text(span_id),
+        conversation_id=valid_text(conversation_id),
         labeler=valid_text(labeler) or labeler,
         labeled_at=CLOCK.now(),
         labeler_kind="person" if labeler == HUMAN else None,
-        target_kind="attempt",
+        target_kind="conversation" if conversation_id else "attempt",
     )
 
 
@@ -114,18 +122,20 @@ def label(
     *,
     call_id: str | None = None,
     span_id: str | None = None,
+    conversation_id: str | None = None,
     correct: bool | None = None,
     score: float | None = None,
     labeler: str = HUMAN,
     reason: str | None = None,
     labeler_kind: LabelerKind | None = None,
 ) -> None:
-    """Label a call, by its ``call_id``, or one attempt of it, by its ``span_id``.
+    """Label a call, by its ``call_id``, one attempt of it, by its ``span_id``, or a whole conversation.
 
-    Pass ``correct``, or ``score`` in [0, 1], or both. ``labeler`` names who made the judgement, and ``labeler_kind``
-    states whether that is a person, a rule or an agent; of several labels by one labeler the latest counts. A label may
-    be recorded before its call. The label is also emitted as the event ``gen_ai.evaluation.result`` if the application
-    has a LoggerProvider. Raises LabelError.
+    The label of a conversation, by its ``conversation_id``, is its outcome: whether it reached its goal. It says nothing
+    about the calls in it. Pass ``correct``, or ``score`` in [0, 1], or both. ``labeler`` names who made the judgement, and
+    ``labeler_kind`` states whether that is a person, a rule or an agent; of several labels by one labeler the latest counts.
+    A label may be recorded before its call. The label is also emitted as the event ``gen_ai.evaluation.result`` if the
+    application has a LoggerProvider. Raises LabelError.
     """
     recorder = get_recorder()
     try:
@@ -133,6 +143,7 @@ def label(
             recorder.settings,
             call_id=call_id,
             span_id=span_id,
+            conversation_id=conversation_id,
             correct=correct,
             score=score,
             labeler=labeler,

@@ -52,9 +52,9 @@ def _attempt_list(result: QueryResult) -> QueryResult:
     return QueryResult(fields, shown.types, rows, cut=result.cut, note=result.note)
 
 
-def _cursor(row: dict[str, Any]) -> str:
-    ended: datetime = row["ended_at"]
-    return f"{ended.isoformat()}/{row['span_id'] if _SPAN_ID.fullmatch(row['span_id']) else ''}"
+def _cursor(row: dict[str, Any], time: str) -> str:
+    moment: datetime = row[time]
+    return f"{moment.isoformat()}/{row['span_id'] if _SPAN_ID.fullmatch(row['span_id']) else ''}"
 
 
 def _place(cursor: str | None) -> dict[str, Any]:
@@ -66,28 +66,27 @@ def _place(cursor: str | None) -> dict[str, Any]:
     return {"before": time, "before_span": span}
 
 
-async def _list(store: ServedStore, filters: dict[str, Any], before: str | None, rows: int) -> dict[str, Any]:
-    result = await store.query("attempts", **filters, **_place(before), limit=rows)
-    answer = table_answer(
-        _attempt_list(result), {}, rows=rows, more="limit, another filter, or before=about.next_before",
-        characters=store.characters,
-    )  # fmt: skip
+def _page(result: QueryResult, store: ServedStore, rows: int, time: str) -> dict[str, Any]:
+    """Return the answer with ``result``, and the cursor of the next page; ``time``: the column that orders the rows."""
+    more = "limit, another filter, or before=about.next_before"
+    answer = table_answer(result, {}, rows=rows, more=more, characters=store.characters)
     shown = len(answer["rows"])
-    full = len(result.rows) == rows
-    if shown and (full or shown < len(result.rows)):
-        answer["about"]["next_before"] = _cursor(result.dicts()[shown - 1])
+    if shown and (len(result.rows) == rows or shown < len(result.rows)):
+        answer["about"]["next_before"] = _cursor(result.dicts()[shown - 1], time)
     return answer
 
 
 async def _attempts(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
     names = ("status", "tool", "code", "conversation", "since", "until")
     filters = {name: given[name] for name in names} | {"text": given["contains"]}
-    return await _list(store, filters, given["before"], given["limit"])
+    result = await store.query("attempts", **filters, **_place(given["before"]), limit=given["limit"])
+    return _page(_attempt_list(result), store, given["limit"], "ended_at")
 
 
 async def _find(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
     filters = {name: given[name] for name in ("text", "tool", "since")}
-    return await _list(store, filters, given["before"], given["limit"])
+    result = await store.query("find", **filters, **_place(given["before"]), limit=given["limit"])
+    return _page(result, store, given["limit"], "started_at")
 
 
 async def _call(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
@@ -244,7 +243,7 @@ def tools() -> tuple[ServedTool, ...]:
         ),
         ServedTool(
             name="find",
-            description="Calls that contain a text.",
+            description="Attempts that contain a text: where, and what stands around it.",
             arguments=(ToolArgument(name="text", required=True), TOOL, SINCE, before, limit(20, 100)),
             handler=_find,
         ),

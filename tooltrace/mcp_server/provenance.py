@@ -20,7 +20,7 @@ _NOT_TEXT: Final = frozenset({"count", "aside", "share", "points", "ratio", "ms"
 _WORDS: Final = frozenset(
     {
         *("status", "status_recorded", "ending", "verdict", "measure", "unit", "counted", "kind", "relation", "series"),
-        *("statistic", "match", "rule", "rule_grade", "advice", "next_action", "decision", "period", "span_kind"),
+        *("statistic", "field", "rule", "rule_grade", "advice", "next_action", "decision", "period", "span_kind"),
     }
 )
 """Text columns whose values are words of fixed lists."""
@@ -34,6 +34,7 @@ _WRITERS: Final[dict[str, Writer]] = {
     **dict.fromkeys(("attributes", "user_message_for", "model", "scope", "scope_version", "other_tool"), "application"),
     **dict.fromkeys(("arguments", "call_id", "example_call_id"), "model"),
     **dict.fromkeys(("span_id", "trace_id", "parent_span_id", "resumed_span_id", "host", "full_sizes", "flags"), "recorder"),
+    **dict.fromkeys(("before", "match", "after"), "unknown"),  # of find: the column field names the writer
     **dict.fromkeys(("reason", "note", "labeler", "answered_by"), "person"),
     **dict.fromkeys(("figures", "fix", "windows", "band", "reads", "flag_recall_reason"), "tooltrace"),
 }  # fmt: skip

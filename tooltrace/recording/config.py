@@ -27,6 +27,7 @@ from tooltrace.recording.settings import (
     FIELD_LIMIT,
     QUEUE_BYTES,
     QUEUE_SIZE,
+    CountTokens,
     Durability,
     Export,
     Fold,
@@ -70,6 +71,7 @@ def configure(
     overflow: Overflow = "block",
     fold: Fold = "on_query",
     wait: float | None = None,
+    tokens: CountTokens | None = None,
     rules: Iterable[Rule] = RULES,
     export: Export = "auto",
     retention: str | None = None,
@@ -99,6 +101,8 @@ def configure(
     ``"background"``: also a separate process, one for each store, which ends after the last process that records.
     ``wait``: seconds that a query waits for a lock on the store before it raises StoreBusy; None is
     ``$TOOLTRACE_WAIT``, else 10.
+    ``tokens``: a function that returns the number of tokens of a text, such as ``len`` of what ``tiktoken`` encodes. The
+    recorder's thread calls it with each result; None leaves it to the queries to estimate tokens.
     ``rules``: the rules that read the tools' results, see :func:`tooltrace.normalize`.
     ``export``: destinations beyond the store: ``"otlp"`` or another name, a destination (``send``, ``close``), several
     of these in a list, or None. ``"auto"`` is OTLP where ``$OTEL_EXPORTER_OTLP_ENDPOINT`` or the variable of a signal
@@ -128,6 +132,7 @@ def configure(
         overflow=overflow,
         fold=fold,
         wait=wait,
+        tokens=tokens,
         rules=checked_rules(rules, "nothing was changed"),
         export=export,
         service_name=default_service() if service is None else service,

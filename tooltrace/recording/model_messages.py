@@ -14,6 +14,7 @@ from tooltrace.core.records import Message, ToolCall
 from tooltrace.normalize import Rule
 from tooltrace.normalize.engine import apply_rules
 from tooltrace.recording.settings import Settings
+from tooltrace.recording.token_count import count_tokens
 from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.redact.sanitizer import Sanitizer
 from tooltrace.redact.texts import fix_unicode
@@ -121,6 +122,7 @@ class ModelMessage:
             length=len(safe),
             error=self._is_error_message(text, safe) if self.error is None else self.error,
             at=self.at,
+            tokens=count_tokens(self.settings.tokens, safe),
         )
 
     def _is_error_message(self, text: str, safe: str) -> bool:

@@ -26,6 +26,7 @@ from tooltrace.normalize.protocols import value_error_pair
 from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.otel import attributes as names
 from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot, read_claims, validate_confidence
+from tooltrace.recording.token_count import count_tokens, result_text
 from tooltrace.recording.tracebacks import write_traceback
 from tooltrace.redact.sanitizer import Sanitizer
 from tooltrace.redact.snapshot import Snapshot, snapshot
@@ -181,6 +182,8 @@ def build_record(attempt: Attempt) -> ToolCall:
     if attempt.custom_attributes is not None:
         _add_custom_attributes(attempt, sanitizer, fields)
     _add_removals(attempt, sanitizer, fields)
+    if settings.tokens is not None and not fields.get("truncated"):
+        fields["result_tokens"] = count_tokens(settings.tokens, result_text(fields))
     return ToolCall(**fields)
 
 

@@ -21,7 +21,7 @@ from tooltrace.store.url import Address, address_of
 from tooltrace.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from tooltrace.exporters.protocol import Destination
 
@@ -44,6 +44,9 @@ Fold = Literal["on_query", "background"]
 
 ``on_query``: the processes that query. ``background``: also a process that runs while others record, one for each store.
 """
+
+CountTokens: TypeAlias = "Callable[[str], int]"
+"""A function that returns the number of tokens of a text."""
 
 DEFAULT_STORE = "tooltrace.duckdb"
 FIELD_LIMIT: Final = 64 * 1024
@@ -109,6 +112,8 @@ class Settings:
     fold: Fold = "on_query"
     wait: float | None = None
     """Seconds that queries wait for a lock on the store. None: ``$TOOLTRACE_WAIT``, else 10."""
+    tokens: CountTokens | None = None
+    """Counts the tokens of a text for the model; None: the queries estimate them."""
     rules: tuple[Rule, ...] = RULES
     """The rules that read the tools' results, in order."""
     export: Export = "auto"
@@ -138,6 +143,8 @@ class Settings:
             raise ConfigError(
                 f"wait must be a number of seconds of at least 0, or None, got {self.wait!r}; nothing was changed"
             )
+        if self.tokens is not None and not callable(self.tokens):
+            raise ConfigError(f"tokens must be a function of a text, or None, got {self.tokens!r}; nothing was changed")
         origin = {"service": self.service_name, "host": self.host, "recorder_version": __version__}
         object.__setattr__(self, "origin", origin)
 

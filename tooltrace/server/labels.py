@@ -47,7 +47,7 @@ async def undo(request: Request) -> Response:
         raise LabelError(f"there is no label by {labeler!r} to take back; nothing was recorded") from None
     settings = Settings(store=None)
     outcome = (
-        make_retraction(span_id, labeler)
+        make_retraction(labeler, span_id=span_id)
         if before is None
         else make_outcome(
             settings,

@@ -193,11 +193,22 @@ def _row(con: DuckDBPyConnection, sql: str) -> Sequence[Any]:
     return con.execute(sql).fetchone() or (0, 0)
 
 
+_WHOLE_CONVERSATIONS: Final = """
+SELECT conversation_id
+FROM attempts
+WHERE conversation_id IN (SELECT conversation_id FROM outcomes WHERE target_kind = 'conversation')
+GROUP BY conversation_id
+HAVING bool_and(span_id IN (SELECT span_id FROM forgotten))
+"""
+"""The labelled conversations of which every attempt is forgotten."""
+
+
 def _tombstone(con: DuckDBPyConnection, selection: Selection, key: str) -> Tombstone:
     now = datetime.now(UTC)
     only_conversation = selection.call_id is None and selection.where is None
     only_call = selection.conversation_id is None and selection.where is None
     conversations = [selection.conversation_id] if selection.conversation_id and only_conversation else []
+    whole = con.execute(_WHOLE_CONVERSATIONS).fetchall()
     calls = _periods(con, key, now)
     if selection.call_id and only_call:
         calls = [CallPeriod(id=digest(key, "call", selection.call_id), until=now, all=True)]
@@ -208,6 +219,7 @@ def _tombstone(con: DuckDBPyConnection, selection: Selection, key: str) -> Tombs
         spans=[digest(key, "span", span_id) for (span_id,) in con.execute("SELECT span_id FROM below").fetchall()],
         traces=[digest(key, "trace", trace) for (trace,) in con.execute("SELECT trace_id FROM traces").fetchall()],
         conversations=[digest(key, "conversation", one) for one in conversations],
+        labelled=[digest(key, "conversation", one) for (one,) in whole],
         calls=calls,
     )
 

@@ -89,12 +89,55 @@ _VARYING = (
 """Parts of a message that vary, as regular expressions inside SQL text, and what replaces them, in this order."""
 
 
+_TIMES: Final = (
+    (
+        (
+            r'"((request|trace|span|correlation|idempotency|tool_?call|call|event)[_-]?(id|key)|nonce|seq|sequence|attempt|retry'
+            r'|retry_count|timestamp|ts|now|requested_at|sent_at|fetched_at|checked_at|updated_at|generated_at)"\s*:\s*'
+            r'("[^"]*"|-?\d+(\.\d+)?)'
+        ),
+        '"<request>":0',
+    ),
+    (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?", "<time>"),
+    (r"\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b", "<time>"),
+    (r"\b1[4-9]\d{8}(\.\d+|\d{3}|\d{6}|\d{9})?\b", "<time>"),
+)
+"""Parts of arguments and results that differ between equal requests, and what replaces them, in this order."""
+_DURATIONS: Final = (
+    (
+        r'"(elapsed|duration|took|latency|uptime|age)(_?(ms|s|sec|secs|seconds|us|ns|time))?"\s*:\s*("[^"]*"|-?\d+(\.\d+)?)',
+        '"<duration>":0',
+    ),
+    (r"\b\d+([.,]\d+)? ?(ms|µs|us|ns|s|sec|secs|seconds?|min|minutes?)\b", "<duration>"),
+    (r"\d+([.,]\d+)? ?(毫秒|微秒|秒|分钟)", "<duration>"),
+)
+
+
 def _replaced(column: str) -> str:
     """Return the expression that replaces the parts of ``column`` that vary."""
+    return _replace_all(column, _VARYING)
+
+
+def _replace_all(column: str, patterns: tuple[tuple[str, str], ...]) -> str:
     expression = column
-    for pattern, name in _VARYING:
+    for pattern, name in patterns:
         expression = f"regexp_replace({expression}, '{pattern}', '{name}', 'g')"
     return expression
+
+
+def _search_pattern() -> str:
+    """Return the expression of the macro ``search_pattern``.
+
+    Punctuation is escaped. A backslash in the text is matched by one or more, a quote with any backslashes before it, and
+    white space by white space or its escapes, so that JSON text matches too.
+    """
+    tidy = r"nullif(trim(regexp_replace(text, '\s+', ' ', 'g')), '')"
+    escaped = rf"regexp_replace(replace({tidy}, '\', chr(1)), '([!#-/:-@\[-^`{{-~])', '\\\1', 'g')"
+    for char, pattern in (("chr(1)", r"'\\+'"), ("'\"'", "'\\\\*\"'"), ("' '", r"'(?:\s|\\[nrt])+'")):
+        escaped = f"replace({escaped}, {char}, {pattern})"
+    begin = r"CASE WHEN regexp_matches(text, '^\s*\w') THEN start ELSE '' END"
+    end = r"CASE WHEN start <> '' AND regexp_matches(text, '\w\s*$') THEN '\b' ELSE '' END"
+    return f"{begin} || {escaped} || {end}"
 
 
 MACROS: Final = (
@@ -252,6 +295,21 @@ MACROS: Final = (
         _replaced("message"),
         "An error message with the parts that vary between messages of one kind replaced: quoted text by <text>, "
         "addresses by <url>, paths by <path>, ids by <id> and numbers by <n>.",
+    ),
+    Macro(
+        "search_pattern",
+        ("text", "start"),
+        _search_pattern(),
+        "Regular expression of a searched text. start: '', or what must precede it if it has to be complete words: a word "
+        "boundary, or the JSON escape of white space.",
+    ),
+    Macro(
+        "has_text",
+        ("body", "text", "words"),
+        "coalesce(regexp_matches(body, search_pattern(text, ''), 'i') AND (words IS NULL "
+        "OR regexp_matches(body, search_pattern(text, '\\b'), 'i') "
+        "OR regexp_matches(body, search_pattern(text, '\\\\[nrt]'), 'i')), false)",
+        "Whether body has the searched text, in either case of letters; words NULL: anywhere, else as complete words.",
     ),
 )
 

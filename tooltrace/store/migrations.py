@@ -82,7 +82,7 @@ def _to_6(con: DuckDBPyConnection) -> None:
 
 
 def _to_7(con: DuckDBPyConnection) -> None:
-    """Migrate to version 7: add tracebacks, the places of exported files, and the queries that people saved."""
+    """Migrate to version 7: add tracebacks, the places of exported files, saved queries, and counts of tokens."""
     con.execute(f"ALTER TABLE {STORE}.attempts ADD COLUMN traceback VARCHAR")
     con.execute(
         f"CREATE TABLE {STORE}.exports (path VARCHAR NOT NULL, format VARCHAR NOT NULL, written_at TIMESTAMP NOT NULL)"
@@ -91,6 +91,13 @@ def _to_7(con: DuckDBPyConnection) -> None:
         f'CREATE TABLE {STORE}.saved_queries ("name" VARCHAR NOT NULL, "sql" VARCHAR, saved_by VARCHAR NOT NULL, '
         "saved_at TIMESTAMP NOT NULL)"
     )
+    _add_token_columns(con)
+
+
+def _add_token_columns(con: DuckDBPyConnection) -> None:
+    """Add the tokens of results and of messages, which are part of version 7."""
+    con.execute(f"ALTER TABLE {STORE}.attempts ADD COLUMN result_tokens BIGINT")
+    con.execute(f"ALTER TABLE {STORE}.messages ADD COLUMN tokens BIGINT")
 
 
 STEPS: Final[Mapping[int, Step]] = MappingProxyType({2: _to_2, 3: _to_3, 4: _to_4, 5: _to_5, 6: _to_6, 7: _to_7})

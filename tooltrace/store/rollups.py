@@ -138,9 +138,15 @@ def _about_pruned(time: str) -> str:
     )
 
 
+_OF_PRUNED_CONVERSATION: Final = (
+    "coalesce(target_kind = 'conversation' AND labeled_at < (SELECT before FROM prune_limits) AND conversation_id NOT IN "
+    f"(SELECT conversation_id FROM {_REMAINING} AND conversation_id IS NOT NULL), false)"
+)
+"""The condition of an old label of a conversation that has no rows any more."""
+
 KEEP: Final[Mapping[str, str]] = {
     "attempts": "span_id NOT IN (SELECT span_id FROM pruned_now)",
-    "outcomes": f"NOT ({_about_pruned('labeled_at')})",
+    "outcomes": f"NOT ({_about_pruned('labeled_at')} OR {_OF_PRUNED_CONVERSATION})",
     "corrections": f"NOT ({_about_pruned('corrected_at')})",
     "messages": f"NOT coalesce(span_id IN {_GONE}, "
     'call_id IN (SELECT call_id FROM old_calls) AND "at" < (SELECT before FROM prune_limits))',

@@ -72,7 +72,7 @@ ATTEMPTS: Final = Table(
 
 OUTCOMES: Final = Table(
     "outcomes",
-    "One row per label: whether a result was right.",
+    "One row per label: whether a result was right, or a conversation reached its goal.",
     _columns(Outcome),
     time="labeled_at",
 )

@@ -21,10 +21,10 @@ import msgspec
 import orjson
 from msgspec import Struct
 
-from tooltrace.core.records import Record, Span
+from tooltrace.core.records import Outcome, Record, Span
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import RECORDS, SPANS, Table, quote_identifier
+from tooltrace.store.schema import OUTCOMES, RECORDS, SPANS, Table, quote_identifier
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -67,6 +67,8 @@ class Tombstone(Struct, frozen=True, kw_only=True):
     traces: list[str] = []
     """Traces of which every attempt was forgotten."""
     conversations: list[str] = []
+    labelled: list[str] = []
+    """Conversations of which every attempt was forgotten: their labels are meant, and nothing else."""
     calls: list[CallPeriod] = []
 
 
@@ -136,7 +138,7 @@ class Tombstones:
         entries = list(self.entries.values())
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {_SPACE}")
         _create(con, "spans", {}, [(mark,) for one in entries for mark in one.spans])
-        for name in ("traces", "conversations"):
+        for name in ("traces", "conversations", "labelled"):
             marks = [(mark, _naive(one.at)) for one in entries for mark in getattr(one, name)]
             _create(con, name, {"forgotten_at": "TIMESTAMP"}, marks)
         periods = [
@@ -173,11 +175,16 @@ class _Marks:
         self.spans: set[str] = set()
         self.traces: dict[str, datetime] = {}
         self.conversations: dict[str, datetime] = {}
+        self.labelled: dict[str, datetime] = {}
         self.calls: dict[str, list[CallPeriod]] = {}
 
     def add(self, one: Tombstone) -> None:
         self.spans.update(one.spans)
-        for known, marks in ((self.traces, one.traces), (self.conversations, one.conversations)):
+        for known, marks in (
+            (self.traces, one.traces),
+            (self.conversations, one.conversations),
+            (self.labelled, one.labelled),
+        ):
             for mark in marks:
                 known[mark] = max(one.at, known.get(mark, one.at))
         for period in one.calls:
@@ -198,6 +205,7 @@ def _is_forgotten(record: Record, key: str, marks: _Marks) -> bool:
         any(one is not None and digest(key, "span", one) in marks.spans for one in spans)
         or _is_before(at, key, "trace", traces, marks.traces)
         or _is_before(at, key, "conversation", conversations, marks.conversations)
+        or (isinstance(record, Outcome) and _is_before(at, key, "conversation", conversations, marks.labelled))
         or any(
             (period.all or span_id is None) and (period.since is None or at >= period.since) and at < period.until
             for period in periods
@@ -228,9 +236,9 @@ def _conditions(table: Table, key: str) -> list[str]:
     def marked(kind: str, column: str) -> str:
         return f"{_hash_sql(key, kind, column)} IN (SELECT mark FROM {_SPACE}.{kind}s)"
 
-    def before(kind: str, column: str) -> str:
+    def before(kind: str, column: str, marks: str = "") -> str:
         return (
-            f"{column} IS NOT NULL AND EXISTS (FROM {_SPACE}.{kind}s "
+            f"{column} IS NOT NULL AND EXISTS (FROM {_SPACE}.{marks or f'{kind}s'} "
             f"WHERE mark = {_hash_sql(key, kind, column)} AND {time} <= forgotten_at)"
         )
 
@@ -249,6 +257,8 @@ def _conditions(table: Table, key: str) -> list[str]:
         found.append(call)
     if "conversation_id" in table.names:
         found.append(before("conversation", "conversation_id"))
+    if table is OUTCOMES:
+        found.append(before("conversation", "conversation_id", "labelled"))
     return found
 
 

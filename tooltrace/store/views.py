@@ -22,6 +22,7 @@ _MESSAGE_COLUMNS: Final = {
     "seen_hash": "SHA-256 of the complete text that the model received, after redaction; hex.",
     "seen_length": "Characters of the complete text that the model received, after redaction.",
     "seen_error": "Whether the text that the model received reported an error.",
+    "result_tokens": "Tokens of the text that the model received, else of the result, as counted by configure(tokens=…).",
 }
 
 TOOL_CALLS: Final = View(
@@ -30,7 +31,7 @@ TOOL_CALLS: Final = View(
     {column.name: column.comment for column in ATTEMPTS.columns} | _MESSAGE_COLUMNS,
     """
 SELECT
-    a.* REPLACE (coalesce(a.seen_text, m.text) AS seen_text),
+    a.* REPLACE (coalesce(a.seen_text, m.text) AS seen_text, coalesce(m.tokens, a.result_tokens) AS result_tokens),
     m.sha256 AS seen_hash,
     m.length AS seen_length,
     m.error AS seen_error
@@ -41,7 +42,8 @@ LEFT JOIN (
         arg_max_null("text", "at") AS "text",
         arg_max(sha256, "at") AS sha256,
         arg_max("length", "at") AS "length",
-        arg_max("error", "at") AS "error"
+        arg_max("error", "at") AS "error",
+        arg_max_null(tokens, "at") AS tokens
     FROM messages
     GROUP BY span_id
 ) AS m ON m.span_id = a.span_id
@@ -250,6 +252,63 @@ GROUP BY span_id
 """,
 )
 
+CONVERSATION_LABELS: Final = View(
+    "conversation_labels",
+    "One row per labelled conversation: its outcome. Of several labels by one labeler the latest counts, and of those of one "
+    "microsecond the worst; all labelers have equal weight. A label without correct and score takes the labeler's earlier "
+    "ones back. Labels of calls and attempts do not count here.",
+    {
+        "conversation_id": "Id of the conversation.",
+        "correct": "Whether the conversation reached its goal, by the majority of labelers; if they balance, by the latest label.",
+        "score": "Score of the conversation, 0 to 1: the mean over labelers; without a score, right is 1 and wrong is 0.",
+        "labeler": "Labeler of the latest label.",
+        "labeler_kind": "Kind of that labeler: person, rule or agent.",
+        "labelers": "Number of labelers.",
+        "labeled_at": "Time of the latest label; UTC.",
+    },
+    """
+WITH votes AS (
+    SELECT
+        conversation_id,
+        labeler,
+        labeler_kind,
+        labeled_at,
+        coalesce(score, CASE WHEN correct THEN 1.0 WHEN NOT correct THEN 0.0 END) AS score,
+        coalesce(correct, score >= 0.5) AS correct
+    FROM outcomes
+    WHERE target_kind = 'conversation' AND conversation_id IS NOT NULL
+),
+ballot AS (
+    SELECT
+        conversation_id,
+        labeler,
+        arg_max_null(labeler_kind, label_order(labeled_at, correct, score)) AS labeler_kind,
+        arg_max(correct, label_order(labeled_at, correct, score)) AS correct,
+        arg_max(score, label_order(labeled_at, correct, score)) AS score,
+        max(labeled_at) AS labeled_at
+    FROM votes
+    GROUP BY conversation_id, labeler
+    HAVING count(correct) > 0
+       AND coalesce(max(CASE WHEN correct IS NOT NULL THEN labeled_at END) > max(CASE WHEN correct IS NULL THEN labeled_at END), true)
+)
+SELECT
+    conversation_id,
+    CASE
+        WHEN avg(CASE WHEN correct THEN 1.0 ELSE 0.0 END) > 0.5 THEN true
+        WHEN avg(CASE WHEN correct THEN 1.0 ELSE 0.0 END) < 0.5 THEN false
+        ELSE arg_max(correct, label_order(labeled_at, correct, score))
+    END AS correct,
+    avg(score) AS score,
+    arg_max(labeler, label_order(labeled_at, correct, score)) AS labeler,
+    arg_max_null(labeler_kind, label_order(labeled_at, correct, score)) AS labeler_kind,
+    count(*) AS labelers,
+    max(labeled_at) AS labeled_at
+FROM ballot
+GROUP BY conversation_id
+""",
+)
+"""The outcomes of conversations, by the rules of ``judged``."""
+
 PRUNED_ATTEMPTS: Final = View(
     "pruned_attempts",
     "One row per attempt that was pruned: what the rollups know about it.",
@@ -298,7 +357,7 @@ FROM (
 """,
 )
 
-VIEWS: Final = (TOOL_CALLS, GATES, CALLS, SOURCES, JUDGED)
+VIEWS: Final = (TOOL_CALLS, GATES, CALLS, SOURCES, JUDGED, CONVERSATION_LABELS)
 """The views of every store, each after the views that it uses."""
 LOCAL_VIEWS: Final = (*VIEWS, PRUNED_ATTEMPTS)
 """The views of a local store, which keeps rollups of what it prunes."""

@@ -53,6 +53,7 @@ FUNCTIONS: Final = {
     "md5": "lower(hex(MD5({0})))",
     "starts_with": "startsWith({0}, {1})",
     "string_split": "splitByString({1}, {0})",
+    "strlen": "length({0})",
     "strpos": "positionUTF8({0}, {1})",
     # JSON is stored as text
     "json_type": "multiIf(JSONType({0}) = 'String', 'VARCHAR', JSONType({0}) = 'Bool', 'BOOLEAN', JSONType({0}) = 'UInt64', 'UBIGINT', "

@@ -18,7 +18,7 @@ Columns = dict[str, tuple[str, ...]]
 Node = exp.Expr
 """A node of parsed SQL."""
 ENGINE: Final = "clickhouse"
-_MESSAGE_COLUMNS: Final = frozenset(TOOL_CALLS.columns) - frozenset(ATTEMPTS.names) | {"seen_text"}
+_MESSAGE_COLUMNS: Final = frozenset(TOOL_CALLS.columns) - frozenset(ATTEMPTS.names) | {"seen_text", "result_tokens"}
 
 
 def alias_joined_columns(tree: Node) -> None:
