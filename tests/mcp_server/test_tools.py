@@ -65,9 +65,9 @@ async def test_ask_answers_with_n_and_interval_and_never_hides_too_few(connected
         assert rows["fetch"]["low"] < 0.625 < rows["fetch"]["high"]
         assert found["columns"]["copied"] == ["tool"]
         assert found["written_by"] == {"tool": "application"}
-        hours = await answer(client, "ask", question="failure_rate", since="24h", by="hour")
-        assert "too_few" in hours["columns"]["computed"]
-        assert hours["about"]["too_few"].endswith("give no verdict on them")
+        conversations = await answer(client, "ask", question="failure_rate", since="24h", by="conversation")
+        assert "too_few" in conversations["columns"]["computed"]
+        assert conversations["about"]["too_few"].endswith("give no verdict on them")
 
 
 async def test_attempts_are_a_skeleton_and_pages_follow_each_other(connected: Connect, outage_store: Path) -> None:
