@@ -45,6 +45,7 @@ SHOWN = {
     "docs/how-to/retries.md": 5,
     "docs/how-to/rules.md": 1,
     "docs/how-to/secrets.md": 1,
+    "docs/how-to/stuck-agents.md": 1,
     "docs/how-to/tools.md": 1,
     "docs/how-to/troubleshooting.md": 2,
     "docs/reference/health.md": 0,

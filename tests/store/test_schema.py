@@ -312,7 +312,7 @@ def as_version_1(store: StorePaths) -> None:
     con.execute("DROP TABLE store.rollups")
     con.execute("DROP TABLE store.exports")
     con.execute("DROP TABLE store.saved_queries")
-    for column in ("status_recorded", "reading_recorded", "linked_by", "traceback"):
+    for column in ("status_recorded", "reading_recorded", "linked_by", "traceback", "result_tokens"):
         con.execute(f"ALTER TABLE store.tool_calls DROP COLUMN {column}")
     for column in ("labeler_kind", "target_kind", "conversation_id"):
         con.execute(f"ALTER TABLE store.outcomes DROP COLUMN {column}")

@@ -35,6 +35,7 @@ class QueryOptions(TypedDict, total=False):
     chance: float | str | None
     code: str | None
     conversation: str | None
+    cut: int | str | None
     ending: str | None
     evidence: int | str | None
     failing: int | str | None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from tooltrace.cli.live_rows import RowFollower
+    from tooltrace.cli.loop_rows import LoopFollower
 
 INTERVAL = 0.5
 """Seconds between two queries of the store."""
@@ -39,6 +40,7 @@ ENDINGS = ("returned", "raised", "cancelled", "abandoned", "paused", "declined",
         "tooltrace tail",
         "tooltrace tail --status error --tool fetch -n 20",
         "tooltrace tail --no-follow --text timeout -f json",
+        "tooltrace tail --loops",
     ),
 )
 @tool_option("Only this tool; repeatable, as are the other filters.", multiple=True)
@@ -48,19 +50,29 @@ ENDINGS = ("returned", "raised", "cancelled", "abandoned", "paused", "declined",
 @click.option("--agent", multiple=True, help="Only this agent.")
 @click.option("--conversation", multiple=True, help="Only this conversation.")
 @click.option("--text", help="Only attempts with this text in ids, error, arguments, message or result; ignores case.")
+@click.option("--loops", is_flag=True, help="Also show loops of agents while they run, see the query loops.")
 @limit_option("Number of past attempts to show first.", default=10, least=0)
 @click.option("--follow/--no-follow", default=True, help="Wait for new attempts of all processes, until Ctrl-C.")
 @format_option("table", "json", "text")
 @place_option
 def tail(
-    *, text: str | None, limit: int, follow: bool, form: str, store: StoreBackend, **filters: tuple[str, ...]
+    *,
+    text: str | None,
+    loops: bool,
+    limit: int,
+    follow: bool,
+    form: str,
+    store: StoreBackend,
+    **filters: tuple[str, ...],
 ) -> None:
     """Show attempts as they are recorded.
 
     Each line shows when and how an attempt ended. JSON has one object per line, with times in UTC; 'text' is an earlier
-    name of the format 'table'.
+    name of the format 'table'. --loops adds a line when a loop begins, and when it has twice as many rounds; in JSON, an
+    object with the member 'loop'.
     """
     from tooltrace.cli.live_rows import RowFollower
+    from tooltrace.cli.loop_rows import LoopFollower, loop_line
     from tooltrace.cli.table import console
     from tooltrace.cli.wrapping import print_wrapped
 
@@ -68,9 +80,12 @@ def tail(
     with until_stopped():
         if not follow:  # a tool that has no call yet may have one soon
             require_known(store, tools=filters["tool"])
-        for row in _rows(RowFollower(store, text=text, **filters), limit, follow=follow):
+        follower = LoopFollower(store, filters) if loops else None
+        for row in _rows(RowFollower(store, text=text, **filters), follower, limit, follow=follow):
             if form == "json":
                 click.echo(as_json(row))
+            elif "loop" in row:
+                print_wrapped(out, loop_line(row["loop"]), _INDENT)
             else:
                 print_wrapped(out, line(row, with_message=text is not None), _INDENT)
 
@@ -106,10 +121,13 @@ def line(row: dict[str, Any], *, with_message: bool = False) -> Text:
     return text.append(f"  {rest}") if rest else text
 
 
-def _rows(follower: RowFollower, number: int, *, follow: bool) -> Iterator[dict[str, Any]]:
+def _rows(follower: RowFollower, loops: LoopFollower | None, number: int, *, follow: bool) -> Iterator[dict[str, Any]]:
+    """Yield attempts, and after them the loops that run, as ``{"loop": row}``."""
     printed: set[str] = set()
     try:
         yield from follower.last(number)
+        if loops is not None:
+            yield from ({"loop": row} for row in loops.more())
     except (StoreMissing, StoreLocked, StoreBusy) as error:
         if not follow:
             raise
@@ -117,7 +135,10 @@ def _rows(follower: RowFollower, number: int, *, follow: bool) -> Iterator[dict[
     while follow:
         time.sleep(INTERVAL)
         try:
-            yield from follower.more()
+            new = follower.more()
+            yield from new
+            if loops is not None and new:
+                yield from ({"loop": row} for row in loops.more())
         except (StoreLocked, StoreBusy) as error:
             _print_wait(error, printed)
 

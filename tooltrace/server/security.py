@@ -46,7 +46,7 @@ HEADERS = {
 }
 """Security headers: no inline scripts, no inline styles, no foreign resources."""
 
-_PARTS = ("/panel/", "/data/", "/tiles", "/tools", "/verdict", "/options/", "/calls/", "/question/")
+_PARTS = ("/panel/", "/data/", "/tiles", "/tools", "/verdict", "/options/", "/calls/", "/question/", "/loops")
 """Paths whose answers are parts of pages, and which a person never opens from a link."""
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})

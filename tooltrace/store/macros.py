@@ -311,6 +311,49 @@ MACROS: Final = (
         "OR regexp_matches(body, search_pattern(text, '\\\\[nrt]'), 'i')), false)",
         "Whether body has the searched text, in either case of letters; words NULL: anywhere, else as complete words.",
     ),
+    Macro(
+        "arguments_key",
+        ("arguments",),
+        "md5(CASE WHEN length(arguments) > 1000 THEN without_times(left(arguments, 1000)) || substr(arguments, 1001) "
+        "ELSE without_times(arguments) END)",
+        "Equal for equal arguments, whatever their times and numbers of requests (without_times) in the first 1,000 characters.",
+    ),
+    Macro(
+        "without_durations",
+        ("value",),
+        _replace_all("value", _DURATIONS),
+        "A result without durations: numbers before a unit of time, and the values of members such as elapsed_ms and took.",
+    ),
+    Macro(
+        "token_estimate",
+        ("value",),
+        "CAST(CASE WHEN regexp_matches(value, '^[\\[{]\\S') THEN 0.37 ELSE 0.26 END "
+        "* (length(value) - (strlen(value) - length(value)) / 2.0) + (strlen(value) - length(value)) / 2.0 AS DOUBLE)",
+        "Estimated tokens of a text: 1 for a character of three bytes in UTF-8, as most Chinese, Japanese and Korean ones "
+        "have, 0.26 for one of ASCII, and 0.37 in JSON without spaces. docs/explanation/footprint.md has the errors.",
+    ),
+    Macro(
+        "size_order",
+        ("tokens", "started_us", "span_id"),
+        "row(coalesce(tokens, -1.0), -started_us, span_id)",
+        "Sort key of results: by tokens; of equal ones, the earlier is greater.",
+    ),
+    Macro(
+        "answer_tokens",
+        ("result_tokens", "seen_text", "seen_length", "text", "result", "error_message", "status", "full_sizes"),
+        "coalesce(CAST(result_tokens AS DOUBLE), "
+        "token_estimate(seen_text) * greatest(1.0, coalesce(1.0 * seen_length / nullif(length(seen_text), 0), 1.0)), "
+        "0.26 * seen_length, "
+        "coalesce(token_estimate(coalesce(nullif(text, ''), CAST(result AS VARCHAR))) "
+        "* CASE WHEN full_sizes IS NULL THEN 1.0 ELSE greatest(1.0, coalesce(1.0 * TRY_CAST(coalesce("
+        "CASE WHEN text <> '' THEN json_extract_string(full_sizes, '$.text') END, "
+        "json_extract_string(full_sizes, '$.result')) AS BIGINT) "
+        "/ nullif(strlen(coalesce(nullif(text, ''), CAST(result AS VARCHAR))), 0), 1.0)) END "
+        "+ CASE WHEN status = 'error' THEN coalesce(token_estimate(error_message), 0.0) ELSE 0.0 END, "
+        "CASE WHEN status = 'error' THEN token_estimate(error_message) END))",
+        "Tokens of what the model received for an attempt: as counted by configure(tokens=…), else estimated from the message "
+        "to the model, else from the result. Where a text was cut, in proportion to its full size. NULL where nothing is known.",
+    ),
 )
 
 _CALLED: Final = {macro.name: re.compile(rf"\b{macro.name}\(", re.IGNORECASE) for macro in MACROS}

@@ -1,0 +1,197 @@
+-- What do the results of tools cost the context?
+--
+-- One row per group, the most expensive first. A result is read once when the model gets it, and again in each later turn of
+-- the conversation, because the conversation is sent to the model as a whole: carried_tokens = tokens * later turns. Calls
+-- of one agent that overlap in time are one turn. Where the store has spans of model calls with their usage
+-- (gen_ai.usage.input_tokens) in the traces of a conversation, the model calls after the result are counted instead. A
+-- conversation that is cut or summarised on the way costs less than carried_tokens says. Of a call with several attempts,
+-- those count whose message to the model was recorded, else the last one.
+--
+-- Tokens are those that configure(tokens=…) counted (counted), else an estimate from what the model received, else from the
+-- text or the data of the result: 1 for a character of three bytes in UTF-8, 0.26 for one of ASCII, and 0.37 for one of JSON
+-- without spaces. Measured against four tokenizers, the sum is 17 % too low to 15 % too high for English, code, JSON and
+-- Chinese, up to 31 % too low for tables of numbers, and wrong by up to a factor of 2 for Russian, Greek and Arabic
+-- (docs/explanation/footprint.md).
+--
+-- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
+-- parameters:
+--   since         timestamp = NULL  attempts that started at this time or later
+--   until         timestamp = NULL  attempts that started before this time
+--   tool          text = NULL       this tool only
+--   cut           positive = 2000   tokens to which each result would be cut, for saved_tokens
+-- columns:
+--   results          count   results that the model received
+--   characters       count   characters of these results
+--   tokens           count   tokens of these results, each read once
+--   carried_tokens   count   tokens that the later turns of their conversations read again
+--   share            share   tokens + carried_tokens of the group / those of all groups
+--   mean_tokens      number  tokens / results
+--   p95_tokens       count   95th percentile of the tokens of a result
+--   max_tokens       count   tokens of the largest result
+--   max_call_id      text    call of the largest result
+--   mean_turns       number  later turns of a result, on average
+--   repeated_tokens  count   tokens of results that equal an earlier result of the same conversation
+--   repeated_share   share   repeated_tokens / tokens
+--   saved_tokens     count   tokens and carried tokens beyond `cut` tokens of each result
+--   saved_share      share   saved_tokens / (tokens + carried_tokens)
+--   counted          aside   results whose tokens were counted, not estimated
+--   unknown          aside   attempts of which neither a message nor a result is recorded
+-- important: results, tokens, carried_tokens, share, max_tokens, repeated_share, saved_share
+-- hidden: results
+-- verdict: max(share) {group} takes most of the context: {share} of all tokens of results, {tokens} read once and
+--   {carried_tokens} carried through later turns.
+-- next: show {max_call_id}
+-- source: byte pair encoders of o200k, cl100k, Claude 2 and DeepSeek, on the texts that docs/explanation/footprint.md names
+WITH scoped AS (
+    SELECT
+        /* by */ tool, /* end by */
+        draw_key(conversation_id, trace_id) AS cluster,
+        coalesce(agent, '') AS reader,
+        trace_id,
+        call_id,
+        span_id,
+        tool AS called,
+        conversation_id,
+        host,
+        pid,
+        attempt,
+        started_at,
+        epoch_us(started_at) AS started_us,
+        epoch_us(started_at) + CAST(1000 * coalesce(known_ms(duration_ms), 0) AS BIGINT) AS ended_us,
+        seen_length IS NOT NULL AS is_seen,
+        coalesce(seen_length, length(coalesce(seen_text, nullif(text, ''), CAST(result AS VARCHAR), error_message))) AS characters,
+        answer_tokens(result_tokens, seen_text, seen_length, text, result, error_message, status, full_sizes) AS tokens,
+        result_tokens IS NOT NULL AS is_counted,
+        coalesce(seen_hash, md5(coalesce(seen_text, nullif(text, ''), CAST(result AS VARCHAR), error_message))) AS content
+    FROM tool_calls
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ending NOT IN ('paused', 'declined', 'expired')
+),
+-- call ids with several attempts; most calls have one attempt and need no sorting
+multi_attempt_calls AS (
+    SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1
+),
+received AS (
+    SELECT *
+    FROM scoped
+    WHERE call_id NOT IN (SELECT call_id FROM multi_attempt_calls)
+    UNION ALL
+    SELECT * EXCLUDE (from_last)
+    FROM (
+        SELECT *, row_number() OVER (
+            PARTITION BY call_key(called, call_id, conversation_id, host, pid)
+            ORDER BY attempt_order(attempt, started_at, span_id) DESC
+        ) AS from_last
+        FROM scoped
+        WHERE call_id IN (SELECT call_id FROM multi_attempt_calls)
+    ) AS numbered
+    WHERE is_seen OR from_last = 1
+),
+-- results that equal an earlier one of the conversation
+copies AS (
+    SELECT span_id
+    FROM (
+        SELECT span_id, row_number() OVER (PARTITION BY cluster, reader, content ORDER BY started_us, span_id) AS copy_no
+        FROM received
+        WHERE content IN (SELECT content FROM received GROUP BY cluster, reader, content HAVING count(*) > 1)
+    ) AS numbered
+    WHERE copy_no > 1
+),
+model_calls AS (
+    SELECT trace_id, span_id, epoch_us(started_at) AS started_us
+    FROM spans
+    WHERE json_extract_string("attributes", '$."gen_ai.usage.input_tokens"') IS NOT NULL
+),
+-- the conversation and the agent of each trace of one agent: the model calls in it are that agent's
+readers AS (
+    SELECT trace_id, max(cluster) AS cluster, max(reader) AS reader
+    FROM scoped
+    WHERE trace_id IN (SELECT trace_id FROM model_calls)
+    GROUP BY trace_id
+    HAVING count(DISTINCT reader) = 1 AND count(DISTINCT cluster) = 1
+),
+-- is_model: 0 for a result, 1 for a model call
+events AS (
+    SELECT cluster, reader, span_id, started_us, ended_us, 0 AS is_model FROM received
+    UNION ALL
+    SELECT r.cluster, r.reader, m.span_id, m.started_us, m.started_us AS ended_us, 1 AS is_model
+    FROM model_calls AS m
+    JOIN readers AS r ON r.trace_id = m.trace_id
+),
+-- is_turn: 1 where a turn begins: a call that no earlier call of the agent overlaps
+with_begin AS (
+    SELECT *,
+        CASE WHEN is_model = 1 OR started_us < max(CASE WHEN is_model = 0 THEN ended_us END) OVER (
+            PARTITION BY cluster, reader ORDER BY started_us, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) THEN 0 ELSE 1 END AS is_turn
+    FROM events
+),
+-- turns and model calls that begin after the result
+with_later AS (
+    SELECT
+        span_id,
+        is_model,
+        coalesce(sum(is_turn) OVER later, 0) AS later_turns,
+        coalesce(sum(is_model) OVER later, 0) AS later_models,
+        sum(is_model) OVER (PARTITION BY cluster, reader) AS models
+    FROM with_begin
+    WINDOW later AS (
+        PARTITION BY cluster, reader ORDER BY started_us, span_id ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
+    )
+),
+-- readings: how often the model reads the result again
+measured AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        r.call_id AS call_id,
+        r.span_id AS span_id,
+        r.started_us AS started_us,
+        r.characters AS characters,
+        r.tokens AS tokens,
+        r.is_counted AS is_counted,
+        r.span_id IN (SELECT span_id FROM copies) AS is_copy,
+        CAST(CASE WHEN l.models > 0 THEN greatest(l.later_models - 1, 0) ELSE l.later_turns END AS DOUBLE) AS readings
+    FROM received AS r
+    JOIN with_later AS l ON l.span_id = r.span_id
+    WHERE l.is_model = 0
+      AND ($tool IS NULL OR r.called = $tool)
+),
+counted AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        count(tokens) AS results,
+        CAST(coalesce(sum(CASE WHEN tokens IS NOT NULL THEN characters END), 0) AS BIGINT) AS characters,
+        coalesce(sum(tokens), 0.0) AS tokens,
+        coalesce(sum(tokens * readings), 0.0) AS carried_tokens,
+        quantile_cont(tokens, 0.95) AS p95_tokens,
+        max(tokens) AS max_tokens,
+        arg_max(call_id, size_order(tokens, started_us, span_id)) AS max_call_id,
+        avg(CASE WHEN tokens IS NOT NULL THEN readings END) AS mean_turns,
+        coalesce(sum(CASE WHEN is_copy THEN tokens END), 0.0) AS repeated_tokens,
+        coalesce(sum(greatest(tokens - $cut, 0) * (1 + readings)), 0.0) AS saved_tokens,
+        count(CASE WHEN is_counted THEN 1 END) AS counted,
+        count(*) - count(tokens) AS unknown
+    FROM measured
+    GROUP BY ALL
+)
+SELECT
+    /* by names */ tool, /* end by */
+    results,
+    characters,
+    CAST(round(round(tokens, 6)) AS BIGINT) AS tokens,
+    CAST(round(round(carried_tokens, 6)) AS BIGINT) AS carried_tokens,
+    (tokens + carried_tokens) / nullif(sum(tokens + carried_tokens) OVER (), 0) AS share,
+    tokens / nullif(results, 0) AS mean_tokens,
+    CAST(round(round(p95_tokens, 6)) AS BIGINT) AS p95_tokens,
+    CAST(round(round(max_tokens, 6)) AS BIGINT) AS max_tokens,
+    max_call_id,
+    mean_turns,
+    CAST(round(round(repeated_tokens, 6)) AS BIGINT) AS repeated_tokens,
+    repeated_tokens / nullif(tokens, 0) AS repeated_share,
+    CAST(round(round(saved_tokens, 6)) AS BIGINT) AS saved_tokens,
+    saved_tokens / nullif(tokens + carried_tokens, 0) AS saved_share,
+    counted,
+    unknown
+FROM counted
+ORDER BY tokens + carried_tokens DESC, /* by names */ tool, /* end by */ results DESC

@@ -1,0 +1,60 @@
+"""The mark of loops: those that run on the page of the calls, and all of one conversation on its page."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+
+from .conftest import call
+
+NOW = datetime.now(UTC)
+HOSTILE = '<script>alert("\u202e1")</script>'
+
+
+def again(tool, conversation, *, ago):
+    return [
+        call(
+            tool=tool, conversation_id=conversation, agent="support", arguments='{"q":"tea"}', text="nothing",
+            started_at=NOW - timedelta(seconds=ago - at), duration_ms=100.0,
+        )
+        for at in range(4)
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def client(shown):
+    return shown(*again("search", "now", ago=60), *again("fetch", "past", ago=3000), *again(HOSTILE, HOSTILE, ago=50))
+
+
+def test_the_loops_that_run_are_marked_with_a_link_to_their_conversation(client):
+    text = client.get("/loops").text
+    assert "4 equal calls of" in text
+    assert "loops-mark running" in text
+    assert "/conversation/now" in text
+    assert "fetch" not in text
+    assert "<script>" not in text
+    assert "\u202e" not in text
+
+
+def test_a_conversation_has_its_past_loops_too(client):
+    text = client.get("/loops", params={"conversation": "past"}).text
+    assert "Past loop:" in text
+    assert "running" not in text
+    assert "fetch" in text
+    assert "search" not in text
+    assert (
+        "4 次相同的调用"
+        in client.get("/loops", params={"conversation": "past"}, headers={"Accept-Language": "zh"}).text
+    )
+
+
+def test_without_a_loop_the_mark_is_empty(client: httpx.Client):
+    assert client.get("/loops", params={"conversation": "other"}).text.strip() == ""
+
+
+def test_the_pages_ask_for_their_mark(client):
+    assert 'hx-get="/loops"' in client.get("/calls").text
+    assert 'hx-get="/loops?conversation=past"' in client.get("/conversation/past").text
+    assert 'hx-get="/loops' not in client.get("/trace/" + f"{1:032x}").text
