@@ -35,6 +35,7 @@ agent-framework := agent-framework-core==1.23.0
 FRAMEWORK_PAGES := tests/docs/test_framework_pages.py
 INJECTED := tests/integrations/test_injected_parameters.py tests/integrations/test_framework_calls.py tests/integrations/test_other_framework_calls.py
 OPENINFERENCE := tests/integrations/otel/test_openinference.py
+MCP_CLIENTS := tests/mcp_server/test_clients.py
 
 # Receivers of spans in tests, behind a genuine OpenTelemetry Collector: Phoenix and the engine of ClickHouse.
 BACKENDS := phoenix clickhouse
@@ -107,9 +108,9 @@ test-agno test-hello-agents: test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python examples/$(subst -,_,$*)_agent.py
 
 test-langchain: SUITES := tests/integrations/langchain $(OPENINFERENCE) $(FRAMEWORK_PAGES)
-test-pydantic-ai: SUITES := tests/ingest/spans/test_exporter.py tests/integrations/pydantic_ai $(FRAMEWORK_PAGES)
+test-pydantic-ai: SUITES := tests/ingest/spans/test_exporter.py tests/integrations/pydantic_ai $(FRAMEWORK_PAGES) $(MCP_CLIENTS)
 test-pydantic-ai: EXAMPLES := examples/pydantic_ai_agent.py
-test-fastmcp: SUITES := tests/integrations/mcp tests/integrations/fastmcp $(FRAMEWORK_PAGES)
+test-fastmcp: SUITES := tests/integrations/mcp tests/integrations/fastmcp $(FRAMEWORK_PAGES) $(MCP_CLIENTS)
 test-fastmcp: EXAMPLES := examples/mcp_agent.py examples/fastmcp_agent.py
 test-strands: SUITES := tests/integrations/strands tests/integrations/otel/test_strands_integration.py
 test-strands: EXAMPLES := examples/strands_agent.py
@@ -131,6 +132,7 @@ test-shared: $(VENV)-shared/.ready
 	$(VENV)-shared/bin/python -m pytest -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning $(OPENINFERENCE)
 	$(VENV)-shared/bin/python -m pytest $(INJECTED) -k 'openai_agents or llama_index or smolagents'
 	$(VENV)-shared/bin/python -m pytest $(FRAMEWORK_PAGES)
+	$(VENV)-shared/bin/python -m pytest $(MCP_CLIENTS) -k openai_agents
 
 $(ALONE:%=test-%): test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -m pytest -W 'ignore:SelectableGroups:DeprecationWarning' tests/integrations/$*

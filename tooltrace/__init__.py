@@ -34,6 +34,7 @@ from tooltrace.version import __version__
 
 if TYPE_CHECKING:
     from tooltrace.analysis.api import connect, query
+    from tooltrace.analysis.briefing import briefing
     from tooltrace.ingest.spans import TooltraceSpanProcessor
     from tooltrace.labels.api import outcome_from
     from tooltrace.labels.correction import correct
@@ -62,6 +63,7 @@ __all__ = [
     "TooltraceSpanProcessor",
     "TraceLogger",
     "__version__",
+    "briefing",
     "configure",
     "connect",
     "context",
@@ -86,6 +88,7 @@ __all__ = [
 _warn_if_overlapping()
 
 _MODULES = {
+    "briefing": "tooltrace.analysis.briefing",
     "connect": "tooltrace.analysis.api",
     "query": "tooltrace.analysis.api",
     "correct": "tooltrace.labels.correction",

@@ -20,6 +20,8 @@ from tooltrace.cli import cli
 
 NOT_RUN = (
     "tooltrace serve",  # runs until Ctrl-C
+    "tooltrace mcp",  # the same
+    "tooltrace briefing",  # prints nothing where no tool fails
     "tooltrace export otlp",  # needs a collector
     "tooltrace clickhouse",  # needs a server
     "tooltrace demo",  # tests/demo runs it

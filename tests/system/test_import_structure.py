@@ -24,6 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("recording",),
     ("analysis", "ingest", "labels", "tools"),
     ("clickhouse", "maintenance", "report", "statistics"),
+    ("mcp_server",),
     ("server", "__init__"),
     ("integrations", "demo"),
     ("cli",),

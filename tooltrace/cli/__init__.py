@@ -12,6 +12,7 @@ import sys
 import click
 
 from tooltrace.cli.backup import backup, compact, merge, restore
+from tooltrace.cli.briefing import briefing
 from tooltrace.cli.clickhouse import clickhouse
 from tooltrace.cli.columns import columns
 from tooltrace.cli.compare import compare
@@ -25,6 +26,7 @@ from tooltrace.cli.find import find
 from tooltrace.cli.forget import forget
 from tooltrace.cli.import_ import imports
 from tooltrace.cli.label import label
+from tooltrace.cli.mcp import mcp
 from tooltrace.cli.options import examples
 from tooltrace.cli.paths import paths
 from tooltrace.cli.prune import prune
@@ -83,6 +85,8 @@ for _command in (
     export,
     report,
     serve,
+    mcp,
+    briefing,
     doctor,
     prune,
     forget,

@@ -82,7 +82,7 @@ def serve(
 ) -> None:
     """Serve web pages of the store until Ctrl-C.
 
-    The pages show an overview, each tool and each call, and run SQL. With --otlp the server also receives spans and evaluations of other programs. Acknowledged records are in the
+    The pages show an overview, each tool and each call, and run SQL. Agents can connect to /mcp with the extra 'mcp'. With --otlp the server also receives spans and evaluations of other programs. Acknowledged records are in the
     store's journal. Metrics are not stored, and the responses report them as rejected. Without --host only this machine can connect.
     """
     journal = _local_path(store) if otlp else None

@@ -22,6 +22,10 @@ _HIDDEN: Final = re.compile(
 _HIDDEN_IN_NAMES: Final = re.compile(
     "[\n\r\t\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200d\u2060-\u2064\u3164\uffa0]"
 )
+_HIDDEN_IN_EVIDENCE: Final = re.compile(
+    "[\r\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u206f\u3164\ufe00-\ufe0f\uffa0\U000e0080-\U000e0fff]"
+)
+"""Characters without a glyph, and variation selectors, which can carry a hidden text to a model."""
 _MARK: Final = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
 _STACKED: Final = re.compile(f"(?<=[{_MARK}]{{2}})[{_MARK}]+")
 
@@ -41,6 +45,16 @@ def visible_name(text: str) -> str:
     if not text.strip():
         return BLANK
     return _HIDDEN_IN_NAMES.sub(_escapes, visible(text))
+
+
+def visible_evidence(text: str) -> str:
+    """Return ``text`` for a model, which reads characters that a person does not see: with escapes for all of those.
+
+    Line breaks and tabs stay.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _HIDDEN_IN_EVIDENCE.sub(_escapes, visible(text))
 
 
 def shortened(name: str) -> str:

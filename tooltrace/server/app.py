@@ -38,6 +38,7 @@ from tooltrace.server import (
 from tooltrace.server.disconnect import CancelOnDisconnect
 from tooltrace.server.error_pages import HANDLED, handle_crash, handle_known_error
 from tooltrace.server.health import HealthCheck
+from tooltrace.server.mcp_mount import McpMount
 from tooltrace.server.prefix import PathPrefix
 from tooltrace.server.query_cache import QueryCache
 from tooltrace.server.request import AppState
@@ -68,8 +69,9 @@ class _Files(StaticFiles):
 
 
 @asynccontextmanager
-async def _lifespan(state: AppState, _app: Starlette) -> AsyncIterator[None]:
+async def _lifespan(state: AppState, mcp: McpMount, _app: Starlette) -> AsyncIterator[None]:
     yield
+    await mcp.close()
     await state.close()
 
 
@@ -106,9 +108,10 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
         Exception: handle_crash,
     }
     state = AppState(site, QueryCache(site.store), HealthCheck(site.store), [*LINKS, *links])
+    mcp = McpMount(site.store)
     app = Starlette(
-        lifespan=partial(_lifespan, state),
-        routes=[*routes, *more, *files],
+        lifespan=partial(_lifespan, state, mcp),
+        routes=[*routes, mcp.route, *more, *files],
         exception_handlers=handlers,
         middleware=[
             Middleware(PathPrefix, prefix=site.prefix),

@@ -169,7 +169,8 @@ FROM (
 JUDGED: Final = View(
     "judged",
     "One row per labelled attempt. Of several labels by one labeler the latest counts, and of those of one microsecond the "
-    "worst; all labelers have equal weight. A label without correct and score takes the labeler's earlier ones back. "
+    "worst; all labelers have equal weight, except that labels by 'agent:' and a name, of 'tooltrace mcp --allow-label', do not "
+    "count. A label without correct and score takes the labeler's earlier ones back. "
     "A label of a call applies to its last attempt that reported a status; if several calls have that id, to the last "
     "one that started before the label, else to the first.",
     {
@@ -208,7 +209,7 @@ named AS (
         ) AS row_no
     FROM outcomes AS l
     JOIN ends AS e ON e.call_id = l.call_id
-    WHERE l.span_id IS NULL
+    WHERE l.span_id IS NULL AND NOT starts_with(l.labeler, 'agent:')
 ),
 votes AS (
     SELECT
@@ -220,7 +221,8 @@ votes AS (
     FROM (
         SELECT span_id, labeler, correct, score, labeled_at FROM named WHERE row_no = 1
         UNION ALL
-        SELECT span_id, labeler, correct, score, labeled_at FROM outcomes WHERE span_id IS NOT NULL
+        SELECT span_id, labeler, correct, score, labeled_at FROM outcomes
+        WHERE span_id IS NOT NULL AND NOT starts_with(labeler, 'agent:')
     )
 ),
 ballot AS (

@@ -1,0 +1,114 @@
+"""Sizes: the list of tools, and answers about a history that is larger than any answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.mcp_server.conftest import Connect
+from tests.mcp_server.histories import HIDDEN, arguments, call, write
+from tests.stores import create_empty_store
+from tooltrace.mcp_server.answer import MAX_CHARACTERS, dumped, estimated_tokens, table_answer
+from tooltrace.store.result import QueryResult, ResultColumn
+
+MAX_LIST_TOKENS = 1_500
+MAX_INSTRUCTION_TOKENS = 180
+
+
+@pytest.fixture(scope="module")
+def large_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three hundred tools with long errors, in one long conversation, and a call with long texts and many attempts."""
+    long = "x" * 5_000
+    records = [
+        call(tool=f"tool_{number}", conversation_id="c", status="error", error_message=f"{number} {long}", code=f"E{number}",
+             arguments=arguments(q=long), text=long)
+        for number in range(300)
+    ]  # fmt: skip
+    texts = {name: long for name in ("text", "explanation", "error_message", "suggestion", "user_message", "seen_text")}
+    records += [
+        call(tool="retried", call_id="retried", conversation_id="r", attempt=at, status="error", arguments=arguments(q=long), **texts)
+        for at in range(1, 31)
+    ]  # fmt: skip
+    return write(create_empty_store(tmp_path_factory.mktemp("large") / "large.duckdb"), *records)
+
+
+async def test_the_whole_list_of_tools_is_small(connected: Connect, tmp_path: Path) -> None:
+    async with connected(tmp_path / "t.duckdb", allow_label=True) as client:
+        listed = [
+            tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in (await client.list_tools()).tools
+        ]
+        assert estimated_tokens(dumped(listed)) < MAX_LIST_TOKENS
+        assert estimated_tokens(client.instructions) < MAX_INSTRUCTION_TOKENS
+
+
+ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("ask", {"question": "errors", "limit": 200}),
+    ("ask", {"question": "ranking", "limit": 200}),
+    ("attempts", {"limit": 100}),
+    ("find", {"text": "xxx", "limit": 100}),
+    ("conversation", {"id": "c"}),
+    ("call", {"call_id": "retried"}),
+    ("compare", {"what": "7d"}),
+    ("advice", {"tool": "retried", "arguments": {"q": "x"}}),
+    ("sql", {"query": "SELECT * FROM tool_calls"}),
+)
+
+
+@pytest.mark.parametrize("characters", [MAX_CHARACTERS, 4_000])
+async def test_an_answer_is_never_longer_than_the_limit_and_says_what_was_cut(
+    connected: Connect, large_store: Path, characters: int
+) -> None:
+    async with connected(large_store, characters=characters) as client:
+        for tool, given_ in ASKED:
+            result = await client.call_tool(tool, given_)
+            assert not result.is_error, result.content[0].text
+            text = result.content[0].text
+            assert len(text) <= characters, (tool, len(text))
+            if tool != "advice":
+                cut = json.loads(text)["cut"]
+                assert cut is not None, tool
+                assert cut["more"], tool
+
+
+async def test_pages_of_a_cut_conversation_join(connected: Connect, large_store: Path) -> None:
+    async with connected(large_store) as client:
+        steps: list[int] = []
+        step = None
+        while True:
+            found = (await client.call_tool("conversation", {"id": "c", "step": step})).structured_content
+            at = found["columns"]["computed"].index("step")
+            steps += [row["computed"][at] for row in found["rows"]]
+            if not (found["cut"] or {}).get("rows"):
+                break
+            step = steps[-1] + 1
+            assert f"step={step}" in found["cut"]["more"]
+        assert steps == list(range(1, 301))
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 10**9), st.text(max_size=900), st.floats(), st.none() | st.text()), max_size=60
+    ),
+    characters=st.integers(2_000, 8_000),
+)
+def test_any_table_fits_into_its_limit_and_counts_its_rows(rows: list[Any], characters: int) -> None:
+    units = ("count", "text", "share", "text")
+    fields = tuple(ResultColumn(name=f"c{at}", unit=unit, meaning="") for at, unit in enumerate(units))
+    found = table_answer(QueryResult(fields, ["VARCHAR"] * 4, rows), {}, rows=50, more="limit", characters=characters)
+    text = dumped(found)
+    assert len(text) <= characters
+    shown = len(found["rows"])
+    assert shown == len(rows) or found["cut"]["rows"]["of"] == len(rows)
+    assert json.loads(text) == found
+    assert not HIDDEN.search(text)
+
+
+@given(st.text())
+def test_the_estimate_of_tokens_is_at_least_a_third_of_the_characters(text: str) -> None:
+    assert estimated_tokens(text) >= len(text) / 3
+    assert estimated_tokens(text) <= 2 * len(text) + 1

@@ -1,0 +1,104 @@
+"""ToolAdvice on a call that an agent is about to make, out of the history of the tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from tooltrace.analysis.catalog import find
+from tooltrace.analysis.evidence import (
+    Alternative,
+    FailingArgument,
+    Proportion,
+    Row,
+    alternatives,
+    attempts_statement,
+    failing_arguments,
+    same_arguments,
+    steps_statement,
+    wilson,
+)
+from tooltrace.analysis.parameters import Time
+from tooltrace.analysis.verdict import is_failing
+from tooltrace.store.base import QuerySession, StoreBackend
+
+NOW: Final = "24h"
+"""The window of "now", unless the caller names another one."""
+MAX_ERRORS: Final = 3
+MAX_SAME: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAdvice:
+    """Evidence on one tool. Rows are those of the named queries; None and empty lists where there are none."""
+
+    tool: str
+    rate: Row | None
+    """The row of ``failure_rate`` in the window."""
+    ranking: Row | None
+    """The row of ``ranking`` in the window: since when the tool fails more than usual, and with which error."""
+    errors: Sequence[Row]
+    """The most frequent rows of ``errors`` in the window."""
+    retry: Proportion | None
+    """Second attempts that succeeded, of all calls that made one."""
+    retry_too_few: bool
+    calibration: Row | None
+    """The row of ``calibration`` over all labelled attempts."""
+    same: Sequence[Row]
+    """Attempts in the window with exactly the given arguments, the newest first."""
+    same_read: int
+    """Attempts in which they were looked for."""
+    arguments: list[FailingArgument]
+    alternatives: list[Alternative]
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether more calls fail than usual, and there are enough calls to say so."""
+        row = self.ranking
+        return row is not None and bool(row["calls"]) and is_failing(row) and not row["too_few"]
+
+
+def advise(
+    store: StoreBackend, tool: str, arguments: Mapping[str, Any] | None = None, *, since: Time = NOW
+) -> ToolAdvice:
+    """Return the evidence on ``tool`` since ``since``. Raises BadParameter, QueryError, StoreError."""
+    if not store.exists():
+        find("failure_rate").bind(since=since)
+        return ToolAdvice(
+            tool=tool, rate=None, ranking=None, errors=(), retry=None, retry_too_few=True, calibration=None, same=(),
+            same_read=0, arguments=[], alternatives=[],
+        )  # fmt: skip
+    with store.session() as session:
+        return advise_in(session, tool, arguments, since=since)
+
+
+def advise_in(
+    session: QuerySession, tool: str, arguments: Mapping[str, Any] | None = None, *, since: Time = NOW
+) -> ToolAdvice:
+    """Return the same from an open session. Raises BadParameter, QueryError, StoreError."""
+    window = {"since": since, "tool": tool}
+    start = find("failure_rate").bind(**window)["since"]
+    assert start is None or isinstance(start, datetime)
+
+    def rows(name: str, **params: Any) -> list[dict[str, Any]]:
+        return session.query(find(name).statement(may_start_later=True, **params)).dicts()
+
+    attempts = session.query(attempts_statement(tool, start)).dicts()
+    second = next((row for row in rows("retry_survival", **window) if row["k"] == 2), None)
+    failed = sum(row["status"] == "error" for row in attempts)
+    steps = session.query(steps_statement(tool, start)).dicts() if failed else []
+    return ToolAdvice(
+        tool=tool,
+        rate=next(iter(rows("failure_rate", **window)), None),
+        ranking=next(iter(rows("ranking", **window)), None),
+        errors=rows("errors", **window)[:MAX_ERRORS],
+        retry=None if second is None else wilson(second["succeeded"], second["at_risk"]),
+        retry_too_few=second is None or bool(second["too_few"]),
+        calibration=next(iter(rows("calibration", tool=tool)), None),
+        same=[] if arguments is None else same_arguments(attempts, arguments),
+        same_read=len(attempts),
+        arguments=failing_arguments(attempts),
+        alternatives=alternatives(tool, steps, wilson(failed, len(attempts))),
+    )

@@ -1,0 +1,166 @@
+"""Answers: one JSON object, in which computed values stand apart from texts copied out of traces, cut to a size.
+
+An answer about rows::
+
+    {"about": {…}, "columns": {"computed": ["n", "rate"], "copied": ["tool"]}, "written_by": {"tool": "application"},
+     "rows": [{"computed": [40, 0.78], "copied": ["fetch"]}], "cut": null}
+
+``cut`` says what was left out, and how to ask for less or for the rest.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+import orjson
+
+from tooltrace.core.visible import visible_evidence
+from tooltrace.mcp_server.provenance import Writer, column_name, is_computed, writer_of
+from tooltrace.store.result import QueryResult
+
+MAX_CHARACTERS: Final = 16_000
+"""Characters of one answer by default: about 4,000 tokens of English, and 6,000 of numbers."""
+MAX_CELL: Final = 300
+"""Characters of one text in a row; ``call`` shows texts in full."""
+CUT_RESERVE: Final = 500
+"""Characters kept free for the member ``cut``."""
+CHARACTERS_PER_TOKEN: Final = 3.0
+"""Characters of JSON for each token, at least, where it is mostly words: the tokenizers of 2024 to 2026 reach 3 to 4."""
+_PIECES: Final = re.compile(r"[A-Za-z]+|\d+|\n+| +|[^\w\s]+|_+|\s|\w")
+
+Json = dict[str, Any]
+
+
+def estimated_tokens(text: str) -> int:
+    """Return a number of tokens that errs on the high side: a third of the characters, or the sum over pieces if that is more.
+
+    A word counts 1 for every 6 letters that it begins, a number 1 for every 3 digits, punctuation 1 for every 2 characters,
+    any other character 2.
+    """
+    return max(math.ceil(len(text) / CHARACTERS_PER_TOKEN), sum(map(_piece_tokens, _PIECES.findall(text))))
+
+
+def _piece_tokens(piece: str) -> int:
+    if not piece.isascii():
+        return 2 * len(piece)
+    if piece == " ":  # part of the word after it
+        return 0
+    return math.ceil(len(piece) / (6 if piece.isalpha() else 3 if piece.isdigit() else 2))
+
+
+def dumped(value: object) -> str:
+    """Return ``value`` as compact JSON."""
+    return orjson.dumps(value).decode()
+
+
+def computed(value: Any) -> Any:
+    """Return a computed value for JSON: numbers with 4 significant digits, times as ISO text in UTC."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, float):
+        rounded = float(f"{value:.4g}")
+        return rounded if math.isfinite(rounded) else None
+    if isinstance(value, datetime):
+        return f"{value.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def copied(value: Any) -> str | None:
+    """Return a value of a trace as text, with escapes for characters that hide or rearrange it."""
+    if value is None:
+        return None
+    if isinstance(value, dict | list):
+        value = dumped(value)
+    return visible_evidence(value if isinstance(value, str) else str(computed(value)))
+
+
+def cell(value: Any, most: int = MAX_CELL) -> tuple[str | None, bool]:
+    """Return the beginning of a copied value, and whether it is longer than ``most`` characters."""
+    text = copied(value)
+    if text is None or len(text) <= most:
+        return text, False
+    return f"{text[: most - 1]}…", True
+
+
+def table_answer(
+    result: QueryResult,
+    about: Mapping[str, Any],
+    *,
+    rows: int,
+    more: str,
+    characters: int = MAX_CHARACTERS,
+    writer: Writer | None = None,
+    total: int | None = None,
+) -> Json:
+    """Return the answer with the first ``rows`` rows of ``result``, as many as fit into ``characters``.
+
+    ``more``: how to ask for the rest. ``writer``: who wrote the texts, where the columns do not tell. ``total``: number of
+    rows where ``result`` does not have all of them.
+    """
+    values = list(zip(*result.rows, strict=True)) if result.rows else [()] * len(result.fields)
+    kept = [
+        at for at, field in enumerate(result.fields) if field.unit == "mark" or any(v is not None for v in values[at])
+    ]
+    ours = [at for at in kept if is_computed(result.fields[at], list(values[at]))]
+    theirs = [at for at in kept if at not in ours]
+    names = [column_name(name) for name in result.columns]
+    answer: Json = {"about": dict(about)}
+    if marked := _too_few(result):
+        answer["about"]["too_few"] = marked
+    if result.note:
+        answer["about"]["note"] = result.note
+    answer["columns"] = {"computed": [names[at] for at in ours], "copied": [names[at] for at in theirs]}
+    answer["written_by"] = {names[at]: writer or writer_of(result.columns[at]) for at in theirs}
+    found, shortened = _rows(result.rows[:rows], ours, theirs, characters - CUT_RESERVE - len(dumped(answer)))
+    answer["rows"] = found
+    reason = None
+    if len(found) < len(result.rows[:rows]):
+        reason = f"the answer has at most {characters} characters"
+    elif result.cut or len(found) < (total or len(result.rows)):
+        reason = f"limit={rows}"
+    answer["cut"] = _cut(len(found), total or len(result.rows), shortened, reason, more, exact=result.cut is None)
+    return answer
+
+
+def _too_few(result: QueryResult) -> str | None:
+    if "too_few" not in result.columns:
+        return None
+    marks = result.values("too_few")
+    count = sum(map(bool, marks))
+    return (
+        f"{count} of {len(marks)} rows are too_few: read their intervals and give no verdict on them" if count else None
+    )
+
+
+def _rows(rows: Sequence[Sequence[Any]], ours: list[int], theirs: list[int], space: int) -> tuple[list[Json], int]:
+    """Return as many rows as fit into ``space`` characters, and the number of their texts that were shortened."""
+    found: list[Json] = []
+    shortened = 0
+    for row in rows:
+        cells = [cell(row[at]) for at in theirs]
+        one = {"computed": [computed(row[at]) for at in ours], "copied": [text for text, _ in cells]}
+        space -= len(dumped(one)) + 1
+        if space < 0:
+            break
+        found.append(one)
+        shortened += sum(cut for _, cut in cells)
+    return found, shortened
+
+
+def _cut(shown: int, total: int, texts: int, reason: str | None, more: str, *, exact: bool) -> Json | None:
+    if reason is None and not texts:
+        return None
+    cut: Json = {}
+    if reason is not None:
+        cut["rows"] = {"shown": shown, "of": total if exact else f"more than {total}", "because": reason}
+        cut["more"] = more
+    if texts:
+        cut["texts"] = f"{texts} texts end with … after {MAX_CELL} characters: call(call_id=…) has them in full"
+    return cut

@@ -1,0 +1,250 @@
+"""The tools that show calls: ``attempts``, ``call``, ``conversation`` and ``find``."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import datetime
+from typing import Any, Final
+
+from tooltrace.analysis.evidence import MAX_ARGUMENTS
+from tooltrace.errors import BadParameter, QueryError, near
+from tooltrace.mcp_server.answer import computed, copied, dumped, table_answer
+from tooltrace.mcp_server.arguments import ToolArgument
+from tooltrace.mcp_server.provenance import is_computed, writer_of
+from tooltrace.mcp_server.served_store import ServedStore
+from tooltrace.mcp_server.tools import CALL_ID, SINCE, TOOL, UNTIL, Caller, ServedTool, limit
+from tooltrace.store.result import QueryResult, ResultColumn, Statement
+
+ERROR: Final = 160
+"""Characters of an error in a list."""
+LOOP: Final = 3
+"""Calls of a tool with the same arguments in one conversation that count as a loop."""
+_LIST: Final = (
+    *("ended_at", "tool", "tool_version", "status", "ending", "code", "duration_ms", "attempt", "confidence"),
+    *("call_id", "conversation", "span_id", "said"),
+)
+_NOT_SHOWN: Final = frozenset({"named", "place", "match"})
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]{8,15}")
+_SPAN_ID: Final = re.compile(r"[0-9a-f]{16}")
+_SMALLEST: Final = 200
+"""Characters of each text of a call, at least."""
+_STEPS: Final = f"""
+SELECT span_id, left(CAST(arguments AS TEXT), {MAX_ARGUMENTS}) AS arguments
+FROM attempts
+WHERE conversation_id = $conversation
+"""
+
+
+def _attempt_list(result: QueryResult) -> QueryResult:
+    """Return the list without what a tool returned: of an attempt that did not succeed, the beginning of its error."""
+    positions = [result.columns.index(name) for name in _LIST]
+    shown = result.with_columns_at(positions)
+    status, said = _LIST.index("status"), _LIST.index("said")
+    rows = []
+    for row in shown.rows:
+        failed = row[status] not in (None, "success")
+        rows.append((*row[:said], row[said][:ERROR] if failed and row[said] else None, *row[said + 1 :]))
+    fields = tuple(
+        ResultColumn(name="error", unit="text", meaning=field.meaning) if field.name == "said" else field
+        for field in shown.fields
+    )
+    return QueryResult(fields, shown.types, rows, cut=result.cut, note=result.note)
+
+
+def _cursor(row: dict[str, Any], time: str) -> str:
+    moment: datetime = row[time]
+    return f"{moment.isoformat()}/{row['span_id'] if _SPAN_ID.fullmatch(row['span_id']) else ''}"
+
+
+def _place(cursor: str | None) -> dict[str, Any]:
+    if cursor is None:
+        return {}
+    time, slash, span = cursor.partition("/")
+    if not slash or not _TIME.fullmatch(time):
+        raise BadParameter("argument 'before' must be the value of about.next_before of the page before")
+    return {"before": time, "before_span": span}
+
+
+def _page(result: QueryResult, store: ServedStore, rows: int, time: str) -> dict[str, Any]:
+    """Return the answer with ``result``, and the cursor of the next page; ``time``: the column that orders the rows."""
+    more = "limit, another filter, or before=about.next_before"
+    answer = table_answer(result, {}, rows=rows, more=more, characters=store.characters)
+    shown = len(answer["rows"])
+    if shown and (len(result.rows) == rows or shown < len(result.rows)):
+        answer["about"]["next_before"] = _cursor(result.dicts()[shown - 1], time)
+    return answer
+
+
+async def _attempts(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+    names = ("status", "tool", "code", "conversation", "since", "until")
+    filters = {name: given[name] for name in names} | {"text": given["contains"]}
+    result = await store.query("attempts", **filters, **_place(given["before"]), limit=given["limit"])
+    return _page(_attempt_list(result), store, given["limit"], "ended_at")
+
+
+async def _find(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+    filters = {name: given[name] for name in ("text", "tool", "since")}
+    result = await store.query("find", **filters, **_place(given["before"]), limit=given["limit"])
+    return _page(result, store, given["limit"], "started_at")
+
+
+async def _call(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+    return await call_answer(store, given["call_id"], given["fields"], given["offset"])
+
+
+async def call_answer(
+    store: ServedStore, call_id: str, fields: list[str] | None = None, offset: int = 0
+) -> dict[str, Any]:
+    """Return one call in full: every attempt, with its texts by pages where they are long.
+
+    ``fields``: only these columns. ``offset``: first character of the texts. Raises BadParameter, QueryError.
+    """
+    result = await store.query("call", id=call_id, limit=1)
+    known = [name for name in result.columns if name not in _NOT_SHOWN]
+    for name in fields or ():
+        if name not in known:
+            raise BadParameter(f"a call has no field {name!r}: its fields are {', '.join(known)}{near(name, known)}")
+    if offset and len(fields or ()) != 1:
+        raise BadParameter("argument 'offset' needs 'fields' with exactly one field, whose text is read from there")
+    rows = result.dicts()
+    if not rows:
+        raise QueryError("there is no call with this id: attempts() lists calls, find() searches them")
+    about: dict[str, Any] = {"attempts": len(rows)}
+    if rows[0]["named"] > 1:
+        about["matched"] = f"{rows[0]['named']} calls match this id; this is the newest. A span_id names one attempt"
+    wanted = [field for field in result.fields if field.name in (fields or known) and field.name not in _NOT_SHOWN]
+    most = store.characters
+    while True:
+        answer = _call_answer(rows, wanted, about, offset, most)
+        if len(dumped(answer)) <= store.characters:
+            return answer
+        if most > _SMALLEST:
+            most //= 2
+            continue
+        if len(rows) == 1:
+            raise QueryError("the call does not fit into one answer: pass fields=[…]")
+        rows = rows[(len(rows) + 1) // 2 :]
+        about["shown"] = f"the last {len(rows)} attempts; attempts(contains=…) lists all"
+
+
+def _call_answer(
+    rows: list[dict[str, Any]], fields: list[ResultColumn], about: dict[str, Any], offset: int, most: int
+) -> dict[str, Any]:
+    written: dict[str, str] = {}
+    attempts, pages = [], []
+    for row in rows:
+        ours: dict[str, Any] = {}
+        theirs: dict[str, str] = {}
+        for field in fields:
+            name, value = field.name, row[field.name]
+            if value is None:
+                continue
+            if is_computed(field, [value]):
+                ours[name] = computed(value)
+                continue
+            text = copied(value) or ""
+            theirs[name] = text[offset : offset + most]
+            written[name] = writer_of(name)
+            if offset + most < len(text):
+                page = {"attempt": row["attempt"], "field": name, "shown": [offset, offset + most], "of": len(text)}
+                pages.append(page)
+        attempts.append({"computed": ours, "copied": theirs})
+    cut = None
+    if pages:
+        more = f"call(call_id, fields=['{pages[0]['field']}'], offset={offset + most})"
+        cut = {"texts": pages[:5], "more": more}
+        if len(pages) > 5:
+            cut["texts_more"] = len(pages) - 5
+    return {"about": about, "written_by": written, "attempts": attempts, "cut": cut}
+
+
+async def _conversation(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+    statement = Statement(name="conversation", sql=_STEPS, params={"conversation": given["id"]})
+    arguments = {row["span_id"]: row["arguments"] for row in await store.rows(statement)}
+    steps = (await store.query("steps", conversation=given["id"])).dicts()
+    if not steps:
+        raise QueryError("there is no conversation with this id: attempts() shows the conversation of each attempt")
+    repeats = Counter((row["tool"], arguments.get(row["span_id"])) for row in steps if row["kind"] == "tool")
+    begin = steps[0]["started_at"]
+    first = 0 if given["step"] is None else max(given["step"] - 1, 0)
+    seen: Counter[Any] = Counter()
+    rows: list[tuple[Any, ...]] = []
+    loops = set()
+    for number, row in enumerate(steps, 1):
+        key = (row["tool"], arguments.get(row["span_id"]))
+        same = loop = None
+        if row["kind"] == "tool" and repeats[key] >= LOOP and key[1] is not None:
+            seen[key] += 1
+            same, loop = seen[key], repeats[key]
+            loops.add(key)
+        seconds = round((row["started_at"] - begin).total_seconds(), 3)
+        message = row["message"] if row["status"] not in (None, "success", "ok") else None
+        rows.append(
+            (number, seconds, row["kind"], row["status"], row["duration_ms"], row["attempt"], same, loop,
+             row["tool"] or row["span"], row["code"], row["call_id"], message and message[:ERROR])
+        )  # fmt: skip
+    units = (
+        ("step", "count"), ("at_s", "number"), ("kind", "text"), ("status", "text"), ("ms", "ms"), ("attempt", "count"),
+        ("same", "count"), ("same_of", "count"), ("tool", "text"), ("code", "text"), ("call_id", "text"), ("error", "text"),
+    )  # fmt: skip
+    fields = tuple(ResultColumn(name=name, unit=unit, meaning="") for name, unit in units)
+    about: dict[str, Any] = {
+        "steps": len(steps),
+        "started_at": computed(begin),
+        "loops": len(loops),
+        "read": f"same k of same_of: the same tool with the same arguments, {LOOP} times or more; at_s: seconds from the start",
+    }
+    result = QueryResult(fields, ["VARCHAR"] * len(fields), rows[first:])
+    answer = table_answer(result, about, rows=len(rows), more="", characters=store.characters)
+    if answer["cut"] and "rows" in answer["cut"]:
+        answer["cut"]["more"] = f"conversation(id, step={first + len(answer['rows']) + 1})"
+    return answer
+
+
+def tools() -> tuple[ServedTool, ...]:
+    """Return the tools of this module."""
+    before = ToolArgument(name="before", meaning="about.next_before of the last page")
+    return (
+        ServedTool(
+            name="attempts",
+            description="Lists attempts, newest first: ids, status, code, ms, begin of the error.",
+            arguments=(
+                ToolArgument(name="status", choices=("success", "partial", "error")),
+                TOOL,
+                ToolArgument(name="code"),
+                ToolArgument(name="conversation"),
+                ToolArgument(name="contains", meaning="text in ids, arguments, result or error"),
+                SINCE,
+                UNTIL,
+                before,
+                limit(20, 100),
+            ),
+            handler=_attempts,
+        ),
+        ServedTool(
+            name="call",
+            description="One call in full: arguments, result, error, what the model saw.",
+            arguments=(
+                CALL_ID,
+                ToolArgument(name="fields", kind="texts"),
+                ToolArgument(name="offset", kind="integer", default=0, most=100_000_000),
+            ),
+            handler=_call,
+        ),
+        ServedTool(
+            name="conversation",
+            description="The steps of a conversation, one line each; loops are marked.",
+            arguments=(
+                ToolArgument(name="id", required=True),
+                ToolArgument(name="step", kind="integer", most=1_000_000, meaning="first step"),
+            ),
+            handler=_conversation,
+        ),
+        ServedTool(
+            name="find",
+            description="Attempts that contain a text: where, and what stands around it.",
+            arguments=(ToolArgument(name="text", required=True), TOOL, SINCE, before, limit(20, 100)),
+            handler=_find,
+        ),
+    )
