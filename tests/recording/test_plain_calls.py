@@ -80,6 +80,7 @@ def configurations(tmp_path_factory: pytest.TempPathFactory) -> list[Configurati
 @example(
     0, {"query": "x"}, {"rows": [1, 2]}, "search", "A % b.", None, None, None, True, 99_000, 1_700_000_000_000_000_000
 )
+@example(0, {}, 5, "search", None, "", None, None, False, 0, 1_000)
 @example(0, None, "Sunny in Paris, 21 degrees.", "search", None, "call_1", "chat", "clerk", False, 0, 1)
 def test_the_short_way_writes_the_line_and_makes_the_record_of_the_general_way(
     configurations: list[Configuration],

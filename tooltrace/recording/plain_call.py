@@ -128,7 +128,7 @@ def write_line(attempt: Attempt) -> bytes | None:
     try:
         template = _template(attempt.spec, attempt.settings, shape)
         values: list[Any] = [
-            b'"%016x"' % span_id if call_id is None else encode_value(call_id),
+            encode_value(call_id) if call_id else b'"%016x"' % span_id,
             attempt.trace_id,
             span_id,
         ]

@@ -238,7 +238,7 @@ def _learn(kind: type) -> _Shape:
 
 
 def _is_scalar(kind: type) -> bool:
-    """Whether ``_scalar`` reads the instances of ``kind``, but for a member of an enum whose value is no scalar."""
+    """Whether ``_scalar`` reads the instances of ``kind``, except members of an enum whose value is a container."""
     return (
         kind is type(None)
         or kind is memoryview
