@@ -154,14 +154,14 @@ def test_any_history_has_the_incidents_of_a_machine_that_is_up_or_down(marks, fa
         for minute, mark in enumerate(marks)
     )
     CON.execute(
-        f"CREATE OR REPLACE TABLE tool_calls AS SELECT * FROM (VALUES {rows}) "
+        f"CREATE OR REPLACE TABLE attempts AS SELECT * FROM (VALUES {rows}) "
         "AS t(tool, code, span_id, x, started_at, status, ending)"
     )
-    CON.execute("ALTER TABLE tool_calls ADD COLUMN attempt BIGINT DEFAULT 1")
-    CON.execute("ALTER TABLE tool_calls ADD COLUMN conversation_id VARCHAR DEFAULT 'c'")
-    CON.execute("ALTER TABLE tool_calls ADD COLUMN trace_id VARCHAR DEFAULT 't'")
-    CON.execute("ALTER TABLE tool_calls ADD COLUMN rule VARCHAR")
-    CON.execute("ALTER TABLE tool_calls ADD COLUMN rule_grade VARCHAR")
+    CON.execute("ALTER TABLE attempts ADD COLUMN attempt BIGINT DEFAULT 1")
+    CON.execute("ALTER TABLE attempts ADD COLUMN conversation_id VARCHAR DEFAULT 'c'")
+    CON.execute("ALTER TABLE attempts ADD COLUMN trace_id VARCHAR DEFAULT 't'")
+    CON.execute("ALTER TABLE attempts ADD COLUMN rule VARCHAR")
+    CON.execute("ALTER TABLE attempts ADD COLUMN rule_grade VARCHAR")
     assert sorted(minutes(row) for row in answer(CON, failing=failing, recovering=recovering)) == stepped(
         marks, failing, recovering
     )
