@@ -78,7 +78,7 @@ def advise_in(
     session: QuerySession, tool: str, arguments: Mapping[str, Any] | None = None, *, since: Time = NOW
 ) -> ToolAdvice:
     """Return the same from an open session. Raises BadParameter, QueryError, StoreError."""
-    window = {"since": since, "tool": tool}
+    window: dict[str, Any] = {"since": since, "tool": tool}
     start = find("failure_rate").bind(**window)["since"]
     assert start is None or isinstance(start, datetime)
 

@@ -150,7 +150,7 @@ def _call_answer(
                 page = {"attempt": row["attempt"], "field": name, "shown": [offset, offset + most], "of": len(text)}
                 pages.append(page)
         attempts.append({"computed": ours, "copied": theirs})
-    cut = None
+    cut: dict[str, Any] | None = None
     if pages:
         more = f"call(call_id, fields=['{pages[0]['field']}'], offset={offset + most})"
         cut = {"texts": pages[:5], "more": more}
@@ -173,7 +173,8 @@ async def _conversation(store: ServedStore, _caller: Caller, given: dict[str, An
     loops = set()
     for number, row in enumerate(steps, 1):
         key = (row["tool"], arguments.get(row["span_id"]))
-        same = loop = None
+        same: int | None = None
+        loop: int | None = None
         if row["kind"] == "tool" and repeats[key] >= LOOP and key[1] is not None:
             seen[key] += 1
             same, loop = seen[key], repeats[key]
