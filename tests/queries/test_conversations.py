@@ -37,10 +37,22 @@ def con(engine, make):
 
 def test_a_row_describes_the_whole_conversation(con):
     two, one = answer(con)
-    assert (one["conversation"], one["agent"], one["attempts"], one["calls"], one["failed"]) == ("one", "planner", 3, 2, 0)
+    assert (one["conversation"], one["agent"], one["attempts"], one["calls"], one["failed"]) == (
+        "one",
+        "planner",
+        3,
+        2,
+        0,
+    )
     assert (one["tools"], one["last_code"], one["last_error"]) == ("fetch, search", "TIMEOUT", "late")
     assert (one["duration_ms"], one["correct"]) == (2500.0, None)
-    assert (two["conversation"], two["failed"], two["correct"], two["score"], two["labeler"]) == ("two", 1, False, 0.0, "ann")
+    assert (two["conversation"], two["failed"], two["correct"], two["score"], two["labeler"]) == (
+        "two",
+        1,
+        False,
+        0.0,
+        "ann",
+    )
 
 
 @pytest.mark.parametrize(

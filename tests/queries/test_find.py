@@ -52,7 +52,7 @@ def test_the_text_is_found_in_every_field_and_case_the_last_attempt_first(con):
         ("refund", {"tool": "pay"}, ["c"]),
         ("refund", {"limit": 2}, ["d", "c"]),
         ('say "hi"', {}, ["c"]),
-        ("hi\"\n refund", {}, ["c"]),
+        ('hi"\n refund', {}, ["c"]),
         (r"c:\temp", {}, ["c"]),
         ("退款", {}, ["c"]),
         ("退款", {"words": "yes"}, ["c"]),

@@ -31,7 +31,9 @@ FIELDS = ("arguments", "error", "result", "seen")
     ),
 )
 @click.argument("text")
-@click.option("--field", type=click.Choice(FIELDS), help="Search this only; 'seen' is the text that the model received.")
+@click.option(
+    "--field", type=click.Choice(FIELDS), help="Search this only; 'seen' is the text that the model received."
+)
 @click.option("--words", is_flag=True, help="Complete words only: 'order' does not match 'reorder'.")
 @tool_option()
 @click.option("--agent", help="Only this agent.")
@@ -90,7 +92,9 @@ def _print(result: QueryResult, store: StoreBackend) -> None:
     out = console()
     for row in result.dicts():
         status = row["status"] or row["ending"]
-        line = Text().append(f"{row['started_at']:%Y-%m-%d %H:%M:%S} UTC ", "dim").append(f"{clean(row['tool'])} ", "bold")
+        line = (
+            Text().append(f"{row['started_at']:%Y-%m-%d %H:%M:%S} UTC ", "dim").append(f"{clean(row['tool'])} ", "bold")
+        )
         line.append(f"{clean(status)} ", STYLES.get(row["status"], "magenta"))
         print_wrapped(out, line.append(f"{clean(row['code'] or '')} {clean(row['call_id'])}".lstrip()), 4)
         around = Text(f"  {row['field']}: ", "dim").append(clean(row["before"]), "default")
