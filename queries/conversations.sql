@@ -25,7 +25,7 @@
 --   attempts      count  number of attempts
 --   calls         count  number of calls
 --   failed        count  calls whose last attempt reported an error
---   tools         text   names of the tools, in order of the alphabet; first 200 characters
+--   tools         text   names of the tools, the first 8 in order of the alphabet
 --   last_code     text   code of the last attempt that reported an error
 --   last_error    text   its message; first 200 characters
 --   correct       flag   whether the conversation reached its goal, by its labels; NULL without a label
@@ -66,8 +66,21 @@ calls_of AS (
     GROUP BY conversation_id, tool, call_id
 ),
 tools_of AS (
-    SELECT conversation_id, string_agg(tool, ', ' ORDER BY tool) AS tools
-    FROM (SELECT DISTINCT conversation_id, tool FROM calls_of) AS named
+    SELECT conversation_id, concat_ws(
+        ', ',
+        max(CASE WHEN place = 1 THEN tool END),
+        max(CASE WHEN place = 2 THEN tool END),
+        max(CASE WHEN place = 3 THEN tool END),
+        max(CASE WHEN place = 4 THEN tool END),
+        max(CASE WHEN place = 5 THEN tool END),
+        max(CASE WHEN place = 6 THEN tool END),
+        max(CASE WHEN place = 7 THEN tool END),
+        max(CASE WHEN place = 8 THEN tool END)
+    ) AS tools
+    FROM (
+        SELECT conversation_id, tool, row_number() OVER (PARTITION BY conversation_id ORDER BY tool) AS place
+        FROM (SELECT DISTINCT conversation_id, tool FROM calls_of) AS named
+    ) AS numbered
     GROUP BY conversation_id
 ),
 whole AS (
@@ -99,7 +112,7 @@ SELECT
     CAST(attempts AS BIGINT) AS attempts,
     calls,
     failed,
-    left(tools, 200) AS tools,
+    tools,
     last_code,
     left(last_error, 200) AS last_error,
     correct,

@@ -80,4 +80,8 @@ def test_show_prints_the_tree_of_a_conversation(store):
     code, out, _ = run("show", "--conversation", "two", "-s", store)
     assert code == 0
     tools = [line.split() for line in out.splitlines()]
-    assert [name for words in tools for name in words if name in ("search", "login", "pay")] == ["search", "login", "pay"]
+    assert [name for words in tools for name in words if name in ("search", "login", "pay")] == [
+        "search",
+        "login",
+        "pay",
+    ]

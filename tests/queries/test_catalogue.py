@@ -12,7 +12,13 @@ from tooltrace.analysis import catalogue, find, query_store, run
 from tooltrace.errors import BadParameter, StoreMissing, UnknownQuery
 
 FILES = sorted(assets.path("queries").glob("*.sql"))
-GIVEN = {"call": {"id": "x"}, "labels": {"call_id": "x"}, "call_gates": {"call_id": "x"}, "find": {"text": "x"}, "conversation_calls": {"conversation": "x"}}
+GIVEN = {
+    "call": {"id": "x"},
+    "labels": {"call_id": "x"},
+    "call_gates": {"call_id": "x"},
+    "find": {"text": "x"},
+    "conversation_calls": {"conversation": "x"},
+}
 
 
 def test_every_file_is_in_the_catalog_with_a_question():

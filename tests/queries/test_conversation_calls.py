@@ -13,7 +13,14 @@ def test_a_call_is_its_last_attempt_in_order_of_the_first_start(engine, make):
     con = engine(
         make(conversation_id="one", call_id="a", started_at=START, status="error", code="TIMEOUT", duration_ms=5.0),
         make(conversation_id="one", call_id="b", started_at=START + timedelta(seconds=1), arguments='{"q":1}'),
-        make(conversation_id="one", call_id="a", started_at=START + timedelta(seconds=2), attempt=2, duration_ms=7.0, text="ok"),
+        make(
+            conversation_id="one",
+            call_id="a",
+            started_at=START + timedelta(seconds=2),
+            attempt=2,
+            duration_ms=7.0,
+            text="ok",
+        ),
         make(conversation_id="two", call_id="a", started_at=START),
     )
     relation = run(con, "conversation_calls", conversation="one")
