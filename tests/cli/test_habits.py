@@ -124,7 +124,7 @@ def test_a_limit_is_a_number_of_rows(run, put, made):
     assert len(run("sql", "FROM range(9)", "-n", "2", "-f", "csv").stdout.splitlines()) == 3
     assert len(run("tail", "--no-follow", "--limit", "2").stdout.splitlines()) == 2
     put(made(40, tool="fetch"))
-    assert "and 1 more" in run("top", "--once", "--limit", "1").stdout
+    assert "and 1 more" in run("top", "--once", "--limit", "1", "--since", "1d").stdout
     assert run("query", "recent", "-n", "0").exit_code == 2
 
 

@@ -72,13 +72,11 @@ def find(
         "since": since,
         "until": until,
     }
-    given = {name: value for name, value in params.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in params.items() if value is not None}
     if form != "table":
         run_query(named("find"), None, given, QueryOutput(form=form, limit=limit), store)
         return
-    from tooltrace.analysis import query_store
-
-    _print(query_store(store, "find", limit=limit, **given), store)
+    _print(store.query(named("find").statement(**given, limit=limit)), store)
 
 
 def _print(result: QueryResult, store: StoreBackend) -> None:

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.delivery.shared import made, otlp, write
+from tests.delivery.shared import made, otlp
 from tests.exporters.otlp.receiver import Answer, GrpcReceiver
+from tests.stores import write_records as write
 from tooltrace.delivery.plan import specs_for
 from tooltrace.exporters.protocol import Target, Unavailable
 from tooltrace.store.delivery_cursors import DestinationFiles
