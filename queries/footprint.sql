@@ -151,7 +151,7 @@ measured AS (
         r.tokens AS tokens,
         r.is_counted AS is_counted,
         r.span_id IN (SELECT span_id FROM copies) AS is_copy,
-        CAST(CASE WHEN l.models > 0 THEN greatest(l.later_models - 1, 0) ELSE l.later_turns END AS DOUBLE) AS readings
+        CASE WHEN l.models > 0 THEN greatest(l.later_models - 1.0, 0.0) ELSE 1.0 * l.later_turns END AS readings
     FROM received AS r
     JOIN with_later AS l ON l.span_id = r.span_id
     WHERE l.is_model = 0
