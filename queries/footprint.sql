@@ -59,7 +59,7 @@ WITH scoped AS (
         epoch_us(started_at) AS started_us,
         epoch_us(started_at) + CAST(1000 * coalesce(known_ms(duration_ms), 0) AS BIGINT) AS ended_us,
         seen_length IS NOT NULL AS is_seen,
-        coalesce(seen_length, length(coalesce(seen_text, nullif(text, ''), CAST(result AS VARCHAR), error_message))) AS characters,
+        coalesce(seen_length, CAST(length(coalesce(seen_text, nullif(text, ''), CAST(result AS VARCHAR), error_message)) AS BIGINT)) AS characters,
         answer_tokens(result_tokens, seen_text, seen_length, text, result, error_message, status, full_sizes) AS tokens,
         result_tokens IS NOT NULL AS is_counted,
         coalesce(seen_hash, md5(coalesce(seen_text, nullif(text, ''), CAST(result AS VARCHAR), error_message))) AS content
@@ -194,4 +194,4 @@ SELECT
     counted,
     unknown
 FROM counted
-ORDER BY tokens + carried_tokens DESC, /* by names */ tool, /* end by */ results DESC
+ORDER BY round(tokens + carried_tokens, 6) DESC, /* by names */ tool, /* end by */ results DESC
