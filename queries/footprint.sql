@@ -59,7 +59,7 @@ WITH scoped AS (
         epoch_us(started_at) AS started_us,
         epoch_us(started_at) + CAST(1000 * coalesce(known_ms(duration_ms), 0) AS BIGINT) AS ended_us,
         seen_length IS NOT NULL AS is_seen,
-        coalesce(seen_length, length(coalesce(seen_text, nullif(text, ''), CAST(result AS VARCHAR), error_message))) AS characters,
+        coalesce(seen_length, CAST(length(coalesce(seen_text, nullif(text, ''), CAST(result AS VARCHAR), error_message)) AS BIGINT)) AS characters,
         answer_tokens(result_tokens, seen_text, seen_length, text, result, error_message, status, full_sizes) AS tokens,
         result_tokens IS NOT NULL AS is_counted,
         coalesce(seen_hash, md5(coalesce(seen_text, nullif(text, ''), CAST(result AS VARCHAR), error_message))) AS content
@@ -151,7 +151,7 @@ measured AS (
         r.tokens AS tokens,
         r.is_counted AS is_counted,
         r.span_id IN (SELECT span_id FROM copies) AS is_copy,
-        CAST(CASE WHEN l.models > 0 THEN greatest(l.later_models - 1, 0) ELSE l.later_turns END AS DOUBLE) AS readings
+        CASE WHEN l.models > 0 THEN greatest(l.later_models - 1.0, 0.0) ELSE 1.0 * l.later_turns END AS readings
     FROM received AS r
     JOIN with_later AS l ON l.span_id = r.span_id
     WHERE l.is_model = 0
@@ -194,4 +194,4 @@ SELECT
     counted,
     unknown
 FROM counted
-ORDER BY tokens + carried_tokens DESC, /* by names */ tool, /* end by */ results DESC
+ORDER BY round(tokens + carried_tokens, 6) DESC, /* by names */ tool, /* end by */ results DESC

@@ -320,7 +320,7 @@ with_window AS (
     SELECT *,
         CASE WHEN ordinal >= $k AND first_us - first_value(first_us) OVER (
             PARTITION BY kind, conversation, agent, lane, lane_no ORDER BY place ROWS BETWEEN $k - 1 PRECEDING AND CURRENT ROW
-        ) <= 1000000 * $window_s THEN 1 ELSE 0 END AS closes
+        ) <= 1e6 * $window_s THEN 1 ELSE 0 END AS closes
     FROM successive
 ),
 in_loops AS (
@@ -370,7 +370,7 @@ loops AS (
 -- around: end of the longest alternation, or loop of errors of the same tool, that began no later
 with_around AS (
     SELECT *,
-        places - last_place < length AND ended_us >= (SELECT ends_us FROM settings) - 1000000 * $window_s AS running,
+        places - last_place < length AND ended_us >= (SELECT ends_us FROM settings) - 1e6 * $window_s AS running,
         greatest(
             CASE WHEN kind <> 'alternation' THEN max(CASE WHEN kind = 'alternation' THEN last_place + length - 1 END) OVER (
                 PARTITION BY conversation, agent ORDER BY first_place RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW

@@ -71,6 +71,7 @@ def needed(con: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
     known["find"] = {"text": "question 42", "words": "yes"}
     known["compare"] = {"before_until": middle, "since": middle}
     known["incidents"] = {"chance": 1e9}
+    known["loops"] = {"k": 2, "window_s": 86400}
     known["changes"] = {"since": one(con, "SELECT min(started_at) + INTERVAL 5 DAY FROM tool_calls")}
     known["burn_rate"] = {"until": one(con, "SELECT max(started_at) FROM tool_calls")}
     takes = {parameter.name for parameter in find(name).header.parameters}
