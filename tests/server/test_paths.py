@@ -77,7 +77,12 @@ def test_the_texts_of_the_graph_are_in_the_language_of_the_reader(shown: Any) ->
         english, chinese = (client.get("/paths", params={"since": "all", "lang": lang}).text for lang in ("en", "zh"))
     assert "Without JavaScript, the graph is not drawn" in english
     assert "没有 JavaScript 时不绘制图" in chinese
-    assert {node["label"] for node in graph(chinese)["nodes"]} == {"（开始）", "fetch", "a_tool_with_a_name_of_m…", "（结束）"}
+    assert {node["label"] for node in graph(chinese)["nodes"]} == {
+        "（开始）",
+        "fetch",
+        "a_tool_with_a_name_of_m…",
+        "（结束）",
+    }
     edges = {edge["title"]: edge for edge in graph(english)["edges"]}
     assert edges["(start) → fetch"]["fails"] == "100 %?"
     assert (edges["fetch (error) → fetch"]["status"], edges["fetch (error) → fetch"]["times"]) == ("error", "1")

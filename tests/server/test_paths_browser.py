@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tooltrace.core.records import Record
+from tooltrace.server.paths import EDGES
 
 from .conftest import call
 from .test_browser import AXE, SERIOUS
@@ -19,7 +20,16 @@ from .test_hostile import NASTY
 pytestmark = pytest.mark.long
 
 NOW = datetime.now(UTC)
-TOOLS = ("search", "fetch", "read_file", "write_file", "ask_database", "evaluate", "summarize_a_long_document", "翻译文档")
+TOOLS = (
+    "search",
+    "fetch",
+    "read_file",
+    "write_file",
+    "ask_database",
+    "evaluate",
+    "summarize_a_long_document",
+    "翻译文档",
+)
 
 OVERLAPS = """() => {
     const boxes = [...document.querySelectorAll('.paths :is(.node, .label) rect')].map(rect => [rect.parentNode.textContent, rect.getBoundingClientRect()]);
@@ -55,20 +65,19 @@ Shown = Callable[..., Any]
 
 
 def dense_graph() -> list[Record]:
-    """Conversations in which every tool follows every other and itself, after errors too."""
-    chosen = random.Random(7)
-    records: list[Record] = []
-    for conversation in range(60):
-        for step in range(8):
-            records.append(
-                call(
-                    tool=chosen.choice(TOOLS),
-                    conversation_id=f"conversation {conversation}",
-                    status=chosen.choice(("success", "success", "error")),
-                    started_at=NOW - timedelta(minutes=100 - conversation) + timedelta(seconds=step),
-                )
-            )
-    return records
+    """Conversations whose steps go from each tool to several others and back, after errors too."""
+    chosen = random.Random(5)
+    pairs = [(tool, other) for tool in TOOLS for other in chosen.sample(TOOLS, 2)]
+    return [
+        call(
+            tool=tool,
+            conversation_id=f"conversation {place}",
+            status="error" if place % 4 == 0 and step == 0 else "success",
+            started_at=NOW - timedelta(minutes=100 - place) + timedelta(seconds=step),
+        )
+        for place, pair in enumerate(pairs * 2)
+        for step, tool in enumerate(pair)
+    ]
 
 
 def drawn(page: Any, address: str) -> Any:
@@ -97,6 +106,7 @@ def test_nodes_labels_and_curves_of_a_dense_graph_are_apart(shown, page):
         page.set_viewport_size({"width": width, "height": 900})
         drawn(page, f"{client.base_url}/paths?since=all")
         assert page.locator(".paths .node.tool").count() == len(TOOLS)
+        assert page.locator(".paths .label").count() == EDGES
         assert page.evaluate(OVERLAPS) == []
         assert page.evaluate(OUTSIDE) == []
         assert page.evaluate(CROSSED) == []
