@@ -1,12 +1,14 @@
-"""The page of paths, and the form that labels a conversation."""
+"""The page of paths, and the form that labels a conversation; ``test_paths_browser.py`` has the drawn graph."""
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tooltrace.report.path_graph import PathEdge, PathNode
-from tooltrace.server.path_drawing import MOST, chosen_edges, draw
+from tooltrace.server.paths import chosen_edges
 
 from .conftest import call
 from .test_hostile import NASTY, Parsed
@@ -14,7 +16,14 @@ from .test_hostile import NASTY, Parsed
 NOW = datetime.now(UTC)
 
 
-def test_a_page_shows_the_graph_and_the_table_of_any_names(shown: Any) -> None:
+def graph(page: str) -> dict[str, Any]:
+    """The graph that the script of the page draws."""
+    found = re.search(r'<figure class="paths"[^>]*>\s*<script type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found, "the page has no graph"
+    return dict(json.loads(found[1]))
+
+
+def test_a_page_has_the_graph_and_the_table_of_any_names(shown: Any) -> None:
     names = [name for name in NASTY if "\u0000" not in name]
     records = [call(tool=name, started_at=NOW - timedelta(seconds=60 - place)) for place, name in enumerate(names)]
     with shown(*records) as client:
@@ -24,7 +33,10 @@ def test_a_page_shows_the_graph_and_the_table_of_any_names(shown: Any) -> None:
     assert found.handlers == []
     assert not {"img", "hx-partial"} & found.tags
     assert "boom()" not in "".join(str(script) for script in found.scripts)
-    assert text.count('class="node tool"') == len(names)
+    nodes = graph(text)["nodes"]
+    assert {node["name"] for node in nodes if node["kind"] == "tool"} == set(names)
+    assert [node["label"] for node in nodes if node["kind"] != "tool"] == ["(start)", "(end)"]
+    assert not [node for node in nodes if "\u202e" in node["label"] + node["title"]], "hidden characters are escapes"
     assert "此时间范围内没有属于会话的调用" in plain
 
 
@@ -55,21 +67,32 @@ def edge(start: str, end: str, n: int) -> PathEdge:
     return PathEdge(*made, "start" if start == "(start)" else "success", n, 0.1, False)
 
 
-def test_nodes_are_in_rows_from_start_to_end_and_never_on_each_other() -> None:
-    tools = [f"tool {number}" for number in range(8)]
-    edges = [edge("(start)", name, 9) for name in tools] + [edge(name, "(end)", 9) for name in tools]
-    drawn = draw([*edges, edge(tools[0], tools[0], 3), edge(tools[1], tools[0], 2)])
-    places = {(one.x, one.y) for one in drawn.nodes}
-    assert len(places) == len(drawn.nodes) == 10
-    by_height = sorted(drawn.nodes, key=lambda one: one.y)
-    assert (by_height[0].node.kind, by_height[-1].node.kind) == ("start", "end")
-    rows = [sum(one.y == y for one in drawn.nodes) for y in {one.y for one in drawn.nodes}]
-    assert max(rows) <= MOST
-    assert all(0 < one.x < drawn.width and 0 < one.y < drawn.height for one in drawn.nodes)
+def test_the_texts_of_the_graph_are_in_the_language_of_the_reader(shown: Any) -> None:
+    steps = ["fetch", "fetch", "a_tool_with_a_name_of_many_characters"]
+    records = [
+        call(tool=tool, status="error" if place == 0 else "success", started_at=NOW - timedelta(seconds=60 - place))
+        for place, tool in enumerate(steps)
+    ]
+    with shown(*records) as client:
+        english, chinese = (client.get("/paths", params={"since": "all", "lang": lang}).text for lang in ("en", "zh"))
+    assert "Without JavaScript, the graph is not drawn" in english
+    assert "没有 JavaScript 时不绘制图" in chinese
+    assert {node["label"] for node in graph(chinese)["nodes"]} == {
+        "（开始）",
+        "fetch",
+        "a_tool_with_a_name_of_m…",
+        "（结束）",
+    }
+    edges = {edge["title"]: edge for edge in graph(english)["edges"]}
+    assert edges["(start) → fetch"]["fails"] == "100 %?"
+    assert (edges["fetch (error) → fetch"]["status"], edges["fetch (error) → fetch"]["times"]) == ("error", "1")
+    assert edges["fetch → a_tool_with_a_name_of_many_characters"]["fails"] == ""
 
 
-def test_a_graph_of_few_edges_has_start_and_end() -> None:
+def test_a_graph_of_few_edges_has_the_most_frequent_ones_and_start_and_end() -> None:
     edges = [edge(f"a{number}", f"b{number}", 100 - number) for number in range(30)]
     kept = chosen_edges([*edges, edge("(start)", "a0", 2), edge("b0", "(end)", 1)], 10)
-    assert len(kept) == 10
-    assert {one.start.kind for one in kept} | {one.end.kind for one in kept} == {"start", "tool", "end"}
+    assert [one.n for one in kept] == [2, *range(100, 92, -1), 1]
+    assert chosen_edges(edges[:3], 10) == edges[:3]
+    frequent = [edge("(start)", f"a{number}", 200 - number) for number in range(5)]
+    assert chosen_edges([*frequent, *edges], 7) == [*frequent, *edges[:2]], "what is most frequent may be more starts"
