@@ -65,7 +65,7 @@ def test_an_empty_store_shows_a_command(shown):
     for path in ("/tiles", "/calls/newest"):
         text = client.get(path).text
         assert f"tooltrace demo --store {client_store(client)}" in text, path
-        assert "no call has been recorded" in text, path
+        assert "No call has been recorded" in text, path
     assert "tooltrace demo" not in client.get("/panel/failure_rate").text, "once is enough"
     write(client_store(client), call(started_at=datetime.now(UTC) - timedelta(days=400)))
     for path in ("/tiles", "/calls/newest"):
