@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from pydantic_core import SchemaValidator
+from pydantic_core import SchemaError, SchemaValidator
 
 _SPECIAL = frozenset(r"\.+*?()|[]{}^$#&-~")
 
@@ -17,14 +17,17 @@ def literal_search(pattern: str) -> Callable[[str], bool]:
     """Return a function that tells whether ``pattern``, in Rust's syntax, occurs in a text.
 
     Rust has no look-around, and its classes of characters are those of Unicode. The function returns True for a text
-    that is not valid Unicode, which cannot be searched. The first call compiles the pattern, in about 1 ms.
+    that it cannot search: one that is not valid Unicode, and each text while Python shuts down. The first call compiles the pattern, in about 1 ms.
     """
     matches: Callable[[str], bool] | None = None
 
     def occurs_in(text: str) -> bool:
         nonlocal matches
         if matches is None:
-            matches = SchemaValidator({"type": "str", "pattern": pattern}).isinstance_python
+            try:
+                matches = SchemaValidator({"type": "str", "pattern": pattern}).isinstance_python
+            except SchemaError:  # while Python shuts down, pydantic-core can no longer import what it needs
+                return True
         if not text.isascii():
             try:
                 text.encode()
