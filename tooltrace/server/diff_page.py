@@ -15,7 +15,7 @@ from starlette.routing import Route
 from tooltrace.analysis.alignment import AlignedPair, Call, align
 from tooltrace.server.request import app_state
 from tooltrace.server.templates import render
-from tooltrace.server.value_changes import ValueChange, duration_factor, value_changes
+from tooltrace.server.value_changes import IN_THE_HEAD, ValueChange, duration_factor, value_changes
 
 CALLS: Final = 1_000
 """Calls of each conversation that are compared: the time of an alignment grows with the square."""
@@ -29,8 +29,8 @@ class ComparedCalls:
     pair: AlignedPair
     kind: str
     tool: str
-    names: tuple[str, ...]
-    """Names of the values that differ."""
+    in_head: tuple[str, ...]
+    """Names of the values that differ and that the head of each call shows."""
     changes: tuple[ValueChange, ...]
     factor: float | None
     """How many times as long B took as A, where that is a difference."""
@@ -39,7 +39,8 @@ class ComparedCalls:
     def of(cls, pair: AlignedPair) -> ComparedCalls:
         """Compare the two calls of ``pair``."""
         tool = (pair.a or pair.b or {})["tool"]
-        return cls(pair, pair.kind, tool, pair.changes, value_changes(pair), duration_factor(pair))
+        in_head = tuple(name for name in pair.changes if name in IN_THE_HEAD)
+        return cls(pair, pair.kind, tool, in_head, value_changes(pair), duration_factor(pair))
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,9 @@ def _is_the_result(call: dict[str, Any]) -> bool:
 
 
 def _read(value: Any, *, is_json: bool) -> Any:
+    """Return the data of a recorded value; ``_ABSENT`` for none, which is not the JSON value null."""
+    if value is None:
+        return _ABSENT
     if is_json and isinstance(value, str) and len(value) <= PARSED:
         try:
             return orjson.loads(value)
@@ -95,8 +98,8 @@ def _read(value: Any, *, is_json: bool) -> Any:
 
 
 def _text(value: Any) -> str | None:
-    if value is None or value is _ABSENT:
-        return None if value is _ABSENT else "null"
+    if value is _ABSENT:
+        return None
     if isinstance(value, str):
         return value
     try:
