@@ -23,7 +23,11 @@ START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 def conversation(name: str, *calls: dict) -> Iterator[ToolCall]:
     for number, given in enumerate(calls):
-        known = {"call_id": f"{name}-{number}", "started_at": START + timedelta(seconds=number), "conversation_id": name}
+        known = {
+            "call_id": f"{name}-{number}",
+            "started_at": START + timedelta(seconds=number),
+            "conversation_id": name,
+        }
         yield call(**{**known, **given})
 
 

@@ -41,7 +41,8 @@ def _head(turn: ConversationTurn) -> Text:
 
 
 def _seen(line: StepLine) -> Text:
-    first, *rest = clean(line.row["seen"]).strip().split("\n", 1)
+    first, *rest = line.row["seen"].strip().split("\n", 1)
+    first = clean(first)
     shown = f"{first[:SEEN]}…" if rest or len(first) > SEEN else first
     return Text(f"{'  ' * (line.depth + 1)}  > {shown}", "dim")
 
