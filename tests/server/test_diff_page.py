@@ -102,7 +102,7 @@ def test_only_differences_are_shown_on_request(client):
     assert "No call differs." in same
 
 
-def test_without_two_conversations_the_page_asks_for_them(client):
+def test_the_form_stands_alone_until_two_conversations_are_named(client):
     for query in ({}, {"a": "one"}, {"b": "two"}):
         answer = client.get("/diff", params=query)
         assert answer.status_code == 200
