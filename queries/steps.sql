@@ -24,6 +24,7 @@
 --   attempt         count  1 for the first execution of the call
 --   call_id         text   id of the call
 --   message         text   error message, or description of the status; first 200 characters
+--   seen            text   text that the model received; first 200 characters; NULL for a span that is not a tool call
 --   confidence      share  confidence that the tool reported
 --   agent           text   agent that made the call
 --   conversation    text   conversation of the call
@@ -93,6 +94,7 @@ SELECT
     attempt,
     call_id,
     left(error_message, 200) AS message,
+    left(seen_text, 200) AS seen,
     confidence,
     agent,
     conversation_id AS conversation,
@@ -125,6 +127,7 @@ SELECT
     NULL AS attempt,
     NULL AS call_id,
     left(status_message, 200) AS message,
+    NULL AS seen,
     NULL AS confidence,
     NULL AS agent,
     NULL AS conversation,

@@ -29,7 +29,7 @@ def store(tmp_path_factory):
     for number, (conversation, tool, status, arguments) in enumerate(calls, 1):
         record = ToolCall(
             tool=tool, call_id=f"call_{number}", conversation_id=conversation, status=status, arguments=arguments,
-            trace_id=f"{number:032x}", span_id=f"{number:016x}", started_at=START + timedelta(seconds=number), duration_ms=10.0,
+            seen_text=f"seen {number}\nmore" if number > 3 else None, trace_id=f"{number:032x}", span_id=f"{number:016x}", started_at=START + timedelta(seconds=number), duration_ms=10.0,
         )  # fmt: skip
         journal.write(encode(record))
     journal.close()
@@ -85,3 +85,15 @@ def test_show_prints_the_tree_of_a_conversation(store):
         "login",
         "pay",
     ]
+
+
+def test_show_prints_the_beginning_of_what_the_model_saw(store):
+    code, out, _ = run("show", "--conversation", "two", store)
+    assert code == 0, "with --conversation the argument is the store"
+    assert [line.strip() for line in out.splitlines() if line.strip().startswith(">")] == ["> seen 4…", "> seen 5…"]
+
+
+def test_show_of_an_unknown_conversation_names_the_store(store):
+    code, _, err = run("show", "--conversation", "three", store)
+    assert code == 1
+    assert f"no conversation in {store} has the id 'three'" in " ".join(err.split())

@@ -149,14 +149,15 @@ def test_tables_are_those_of_the_store(captured: Captured, engine: Any, table: s
 @pytest.mark.parametrize("name", catalogue())
 def test_queries_answer_as_from_the_store(captured: Captured, engine: Any, name: str) -> None:
     with open_reader(captured.store) as con:
-        ((call, span, middle),) = con.execute(
-            "SELECT min(call_id), min(span_id), quantile_disc(started_at, 0.5) FROM tool_calls"
+        ((call, span, middle, conversation),) = con.execute(
+            "SELECT min(call_id), min(span_id), quantile_disc(started_at, 0.5), min(conversation_id) FROM tool_calls"
         ).fetchall()
         known = {
             "call": {"id": call},
             "labels": {"call_id": call},
             "call_gates": {"call_id": call},
             "around": {"span_id": span},
+            "conversation_calls": {"conversation": conversation},
         }
         known["compare"] = {"before_until": middle, "since": middle}
         known["burn_rate"] = {"until": middle}

@@ -54,11 +54,21 @@ def agents() -> Iterator[Record]:
                 )  # fmt: skip
 
 
+def short() -> Iterator[Record]:
+    """A conversation to compare, with differences of each kind."""
+    start = datetime.now(UTC) - timedelta(minutes=5)
+    for number in range(4):
+        yield call(
+            tool="lookup" if number % 2 else "login", conversation_id="short", started_at=start + timedelta(seconds=number),
+            duration_ms=5000.0, text="another shelf", status="error" if number == 3 else "success",
+        )  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def long_trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a server over a store with a trace of 1,000 steps."""
     store = create_empty_store(Path(tmp_path_factory.mktemp("long")) / "long.duckdb")
-    write(store, *agents())
+    write(store, *agents(), *short())
     with running(Site.of(store, host="127.0.0.1")) as address:
         yield address
 
@@ -118,7 +128,9 @@ def test_a_click_shows_a_step_and_the_address_keeps_it(page, long_trace):
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1440)])
-@pytest.mark.parametrize("path", [f"/trace/{TRACE}", "/conversation/long", "/label", "/call?id=again_3"])
+@pytest.mark.parametrize(
+    "path", [f"/trace/{TRACE}", "/conversation/long", "/diff?a=long&b=short", "/diff", "/label", "/call?id=again_3"]
+)
 def test_the_pages_fit_the_screen_and_nothing_is_serious_for_axe(page, long_trace, path, theme, width):
     page.emulate_media(color_scheme=theme)
     page.set_viewport_size({"width": width, "height": 844})
@@ -195,3 +207,71 @@ def test_the_name_of_the_labeler_is_kept_for_the_next_call(shown, page):
     assert page.input_value("#label-bar [name=labeler]") == "ann"
     page.goto(f"{client.base_url}/call?id={second.span_id}")
     until(page, "document.querySelector('#label-bar [name=labeler]').value === 'ann'")
+
+
+def test_the_filter_narrows_the_steps_and_stays_in_the_address(page, long_trace):
+    page.goto(f"{long_trace}/conversation/long")
+    page.wait_for_selector("[role=treeitem][tabindex='0']")
+    press(page, "/", shows="[data-filter-steps]:focus")
+    page.keyboard.type("clerk")
+    until(
+        page,
+        "document.querySelectorAll('.step:not(.out)').length === document.querySelectorAll('.k-agent, .k-span').length",
+    )
+    assert page.inner_text("[data-filtered]").startswith("111 of ")
+    page.keyboard.press("Enter")
+    assert "k-" in page.locator(":focus").get_attribute("class"), "Enter moves into the tree"
+    page.reload()
+    page.wait_for_selector(".filtered .step.out", state="attached")
+    assert page.input_value("[data-filter-steps]") == "clerk"
+    page.focus("[data-filter-steps]")
+    page.keyboard.press("Escape")
+    until(page, "!document.querySelector('.step.out')")
+    assert "filter=" not in page.url
+
+
+def test_a_filter_that_matches_an_attempt_unfolds_its_call(page, long_trace):
+    page.goto(f"{long_trace}/conversation/long?filter=error")
+    page.wait_for_selector(".filtered .step.out", state="attached")
+    failed = page.locator(".step:not(.group):not(.out) .status.error")
+    assert failed.count() == 111
+    assert failed.first.is_visible()
+
+
+def test_a_click_into_the_strip_jumps_to_a_step(page, long_trace):
+    page.goto(f"{long_trace}/trace/{TRACE}")
+    page.wait_for_selector("[role=treeitem][tabindex='0']")
+    box = page.locator("[data-minimap]").bounding_box()
+    page.locator("[data-minimap]").click(position={"x": box["width"] - 2, "y": 5})
+    until(page, "[...document.querySelectorAll('.step:not([hidden])')].slice(-5).includes(document.activeElement)")
+    span = page.evaluate(FOCUS)
+    until(page, f"document.querySelector('#detail [data-detail]')?.dataset.detail === '{span}'")
+    assert span in page.url
+    marks = int(page.get_attribute("[data-minimap]", "viewBox").split()[2])
+    assert float(page.get_attribute("[data-minimap] .here", "x")) >= marks - 5
+
+
+def test_the_step_of_a_running_loop_has_a_mark(shown, page):
+    start = datetime.now(UTC) - timedelta(seconds=20)
+    client = shown(
+        *(
+            call(tool="search", arguments=Json('{"q": "same"}'), result=Json('"nothing"'), conversation_id="stuck",
+                 started_at=start + timedelta(seconds=number))
+            for number in range(5)
+        )
+    )  # fmt: skip
+    page.goto(f"{client.base_url}/conversation/stuck")
+    page.wait_for_selector(".step .looping.running")
+    assert page.inner_text(".step .looping") == "running loop"
+
+
+def test_two_conversations_stand_side_by_side_and_below_each_other_on_a_narrow_screen(page, long_trace):
+    page.goto(f"{long_trace}/conversation/long")
+    page.fill(".compare-with [name=b]", "short")
+    page.click(".compare-with button")
+    page.wait_for_url("**/diff?a=long&b=short")
+    sides = "[...document.querySelector('.pair-row').querySelectorAll('.side')].map(one => one.getBoundingClientRect())"
+    assert page.evaluate(f"(([a, b]) => a.right <= b.left)({sides})")
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate(f"(([a, b]) => a.bottom <= b.top)({sides})")
+    page.set_viewport_size(SCREEN)

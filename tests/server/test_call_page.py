@@ -72,10 +72,10 @@ def test_a_conversation_has_its_turns_and_the_chosen_step_beside_them(shown):
     client = shown(first, second)
     text = client.get("/conversation/session").text
     assert text.count('class="band-head"') == 2
-    assert "no such shelf" in text, "the failed step is chosen"
+    assert "error-text" in text, "the failed step is chosen"
     chosen = client.get(f"/conversation/session?span={second.span_id}").text
     assert "found it" in chosen
-    assert "no such shelf" not in chosen
+    assert "error-text" not in chosen, "the other step is chosen"
     assert "found it" in client.get(f"/step?span={second.span_id}&kind=tool", headers={"hx-request": "true"}).text
 
 

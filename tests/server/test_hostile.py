@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from urllib.parse import unquote_plus
 
 import pytest
+from msgspec.structs import replace
 
 from tooltrace.core.records import Gate, Outcome
 from tooltrace.report.json_values import json_for_script
@@ -71,7 +72,12 @@ def records(text: str):
 def visited(shown):
     """A client of a server over a store in which each text stands in every field, and the record of each."""
     given = {text: records(text) for text in NASTY}
-    client = shown(*(record for each in given.values() for record in each))
+    others = [
+        call(tool=text, conversation_id="other", arguments=json_for_script({text: 1}), call_id=text) for text in NASTY
+    ]
+    others += [replace(one, span_id=f"{number:016x}".replace("0", "c", 1), conversation_id=f"{text} 2", error_message=f"{text}{text}",
+                       arguments=json_for_script({text: 1}), result=json_for_script(f"{text}.")) for number, (text, (one, *_)) in enumerate(given.items())]  # fmt: skip
+    client = shown(*(record for each in given.values() for record in each), *others)
     return client, {text: one for text, (one, *_) in given.items()}
 
 
@@ -113,6 +119,11 @@ def test_text_of_the_address_is_escaped_on_every_page(visited):
             ("/compare/result", {"tool": text, "before_version": text, "version": "1", "since": "all"}),
             ("/compare/result", {"before_version": "1", "version": text, "since": "all", "rows": "all"}),
             ("/calls/newest", {"text": text, "down_to": "2020-01-01"}),
+            ("/conversation", {"id": text, "filter": text}),
+            ("/diff", {"a": text, "b": text}),
+            ("/diff", {"a": text, "b": "other", "only": text}),
+            ("/diff", {"a": "other", "b": text}),
+            ("/diff", {"a": text, "b": f"{text} 2"}),
         ):
             check_that_text_stays_text(client, path, query)
 

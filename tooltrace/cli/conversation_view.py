@@ -12,16 +12,24 @@ from tooltrace.cli.table import format_value
 from tooltrace.cli.tail import STYLES
 from tooltrace.server.steps import ConversationTurn, StepLine, layout
 
+SEEN = 120
+"""Characters that are printed of what the model received."""
+
 
 def conversation_lines(rows: list[dict[str, Any]], *, full: bool = False) -> Iterator[Text]:
     """Yield the lines of a conversation; ``rows`` are those of the query ``steps``.
 
-    The attempts of a retried call are one line; ``full``: the attempts follow, each on a line of its own.
+    The attempts of a retried call are one line; ``full``: the attempts follow, each on a line of its own. Below a call is the
+    beginning of what the model received, where it is recorded.
     """
     laid = layout(rows, turns=True)
     for turn in laid.turns:
         yield _head(turn)
-        yield from (_line(line) for line in laid.lines(turn) if full or not line.hidden)
+        for line in laid.lines(turn):
+            if full or not line.hidden:
+                yield _line(line)
+                if line.row["seen"] and not (full and line.attempts):
+                    yield _seen(line)
 
 
 def _head(turn: ConversationTurn) -> Text:
@@ -30,6 +38,13 @@ def _head(turn: ConversationTurn) -> Text:
     parts += [f"{turn.failed} failed"] * bool(turn.failed)
     parts += [f"{format_value(turn.pause_ms, 'ms')} ms after the turn before"] * bool(turn.pause_ms)
     return Text("  ".join(parts), style="bold")
+
+
+def _seen(line: StepLine) -> Text:
+    first, *rest = line.row["seen"].strip().split("\n", 1)
+    first = clean(first)
+    shown = f"{first[:SEEN]}…" if rest or len(first) > SEEN else first
+    return Text(f"{'  ' * (line.depth + 1)}  > {shown}", "dim")
 
 
 def _line(line: StepLine) -> Text:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tooltrace.server.calls import attempt_of, safe_place
+from tooltrace.server.minimap import minimap
 from tooltrace.server.outcomes import outcome_data
 from tooltrace.server.request import app_state
 from tooltrace.server.steps import Layout, StepLine, layout
@@ -44,7 +45,7 @@ async def _page(request: Request, kind: str, parameter: str) -> Response:
         raise HTTPException(404, f"no {kind} has the id {identifier!r}")
     laid = layout(rows, turns=kind == "conversation")
     chosen = _chosen(rows, request.query_params)
-    start = safe_place(request.query_params.get("start"))
+    start = _start(request.query_params, laid, chosen)
     turns, shown, total = _cut(laid, start, PAGE)
     return render(
         request,
@@ -54,6 +55,7 @@ async def _page(request: Request, kind: str, parameter: str) -> Response:
         parameter=parameter,
         layout=laid,
         turns=turns,
+        minimap=minimap([line for _, lines in turns for line in lines]),
         facts=_facts(rows),
         chosen=chosen,
         detail=await _detail(request, chosen),
@@ -129,6 +131,15 @@ def _chosen(rows: list[dict[str, Any]], address: Any) -> dict[str, Any]:
     attempts = [row for row in rows if row["kind"] == "tool"]
     failed = [row for row in attempts if row["status"] == "error"]
     return next((row for row in rows if row["span_id"] == named), None) or [*failed, *attempts, *rows][0]
+
+
+def _start(address: Any, laid: Layout, chosen: dict[str, Any]) -> int:
+    """Return the first line of the page: that of the address, else that of the page with the step that it names."""
+    if "start" in address or address.get("span") != chosen["span_id"]:
+        return safe_place(address.get("start"))
+    lines = (line for turn in laid.turns for line in laid.lines(turn))
+    place = next((place for place, line in enumerate(lines) if line.row is chosen and not line.attempts), 0)
+    return place - place % PAGE
 
 
 def _cut(laid: Layout, start: int, most: int) -> tuple[list[tuple[Any, list[StepLine]]], int, int]:
