@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -60,7 +61,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
         call_id = db.sql("SELECT call_id FROM calls WHERE tool = 'fetch' ORDER BY attempts DESC LIMIT 1").fetchall()[0][
             0
         ]
+        conversations = db.sql("SELECT DISTINCT conversation_id FROM attempts ORDER BY 1 LIMIT 2").fetchall()
     (folder / "call_id").write_text(call_id)
+    (folder / "conversations").write_text("\n".join(row[0] for row in conversations))
     (folder / "labels.csv").write_text(f"call_id,correct\n{call_id},true\n")
     for name in ("agent", "monday", "one", "two"):
         shutil.copy(store, folder / f"{name}.duckdb")
@@ -91,7 +94,9 @@ def test_the_examples_run_on_the_store_of_the_demo(
     if words == ("backup",):
         (tmp_path / "monday.duckdb").unlink()
     for example in examples(COMMANDS[words]):
-        arguments = shlex.split(example.replace("call_17", (demo / "call_id").read_text()))[1:]
+        first, second = (demo / "conversations").read_text().split()
+        names = {"call_17": (demo / "call_id").read_text(), "session-17": first, "session-18": second}
+        arguments = shlex.split(re.sub("|".join(names), lambda found: names[found[0]], example))[1:]
         if example.startswith(NOT_RUN):
             name, rest = (" ".join(words), arguments[len(words) :]) if words else (arguments[0], arguments[1:])
             if "--help" not in rest:
@@ -113,10 +118,15 @@ def test_every_suggested_next_command_runs(demo: Path, monkeypatch: pytest.Monke
     call_id = (demo / "call_id").read_text()
     suggested = set()
     for name in catalogue():
-        required = {"call": ["-p", f"id={call_id}"], "call_gates": ["-p", f"call_id={call_id}"]}
-        more = required.get(name, ["-p", f"call_id={call_id}"] if name == "labels" else [])
-        if name == "compare":
-            more = ["-p", "before_version=1.2"]
+        required = {
+            "call": f"id={call_id}",
+            "call_gates": f"call_id={call_id}",
+            "labels": f"call_id={call_id}",
+            "compare": "before_version=1.2",
+            "conversation_calls": f"conversation={(demo / 'conversations').read_text().split()[0]}",
+            "find": "text=e",
+        }
+        more = ["-p", required[name]] if name in required else []
         done = CliRunner().invoke(cli, ["query", name, *more])
         assert done.exit_code == 0, f"{name}: {done.output}"
         last = done.stderr.splitlines()[-1]

@@ -14,7 +14,7 @@ from tooltrace.cli import cli
 FILE_ARGUMENTS = {"import", "backup", "restore", "merge"}
 """Commands whose arguments are files: they take the store as an option only."""
 NO_STORE = {"columns"}
-FORMATS = {"table", "json", "csv", "markdown", "html", "text"}
+FORMATS = {"table", "json", "csv", "markdown", "html", "text", "dot", "mermaid"}
 
 
 def leaves(command: click.Group) -> Iterator[click.Command]:

@@ -52,7 +52,7 @@ def test_a_closed_pipe_is_not_reported(history, environment, form):
 def test_tail_follows_other_processes_until_ctrl_c(history, put, environment, made):
     with subprocess.Popen([*COMMAND, "tail", "-n", "1"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True) as process:  # fmt: skip
-        watchdog = threading.Timer(60, process.kill)
+        watchdog = threading.Timer(300, process.kill)
         watchdog.start()
         assert "call_24" in process.stdout.readline()
         put(made(1000, call_id="from_elsewhere", started_at=datetime.now(UTC)))

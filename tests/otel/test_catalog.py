@@ -149,7 +149,9 @@ def test_every_name_of_an_event_is_sent_by_some_record() -> None:
             changed='{"a":1}',
             resumed_span_id="t",
         ),
-        "message": Message(call_id="c", span_id="s", style="x", text="t", sha256="f", length=1, error=False, at=old),
+        "message": Message(
+            call_id="c", span_id="s", style="x", text="t", sha256="f", length=1, error=False, at=old, tokens=3
+        ),
         "loss": Loss(reason="r", count=1, at=old, detail="d"),
     }
     for signal, record in full.items():

@@ -181,7 +181,7 @@ def test_a_score_that_contradicts_its_label_is_not_a_score() -> None:
         (evaluation(name="Quality", value=4, label="ok-ish"), "ok-ish"),
         (evaluation(name="Quality"), "neither a score nor a label"),
         (evaluation(name="Toxicity", value=0.9), "a higher Toxicity may be worse"),
-        (evaluation(None, name="Quality", value=0.9), "neither a span id nor a call id"),
+        (evaluation(None, name="Quality", value=0.9), "neither a span id, a call id nor a conversation id"),
         (evaluation(name="Quality", value="0.9"), "must be a finite number"),
         (evaluation(name="Quality", value=float("nan")), "must be a finite number"),
         (evaluation(name="Quality", value=True), "must be a finite number"),

@@ -31,7 +31,7 @@ FIELDS = ("arguments", "error", "result", "seen")
     epilog=examples(
         "tooltrace find 'no such table'",
         "tooltrace find order --words --field arguments --since 7d",
-        "tooltrace find A-17 --tool refund -f json",
+        "tooltrace find timeout --tool fetch -f json",
     ),
 )
 @click.argument("text")

@@ -31,7 +31,7 @@ _LABELER_KIND = click.Choice(["person", "rule", "agent"])
         "tooltrace label call_17 --correct",
         'tooltrace label call_17 --wrong --labeler ann --reason "outdated page"',
         "tooltrace label call_17 --score 0.7 --labeler judge --labeler-kind agent",
-        "tooltrace label --conversation chat_4 --wrong --reason 'never booked the room'",
+        "tooltrace label --conversation session-17 --wrong --reason 'not booked'",
         "tooltrace label --file labels.csv --labeler ann",
     ),
 )

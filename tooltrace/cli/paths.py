@@ -31,7 +31,7 @@ EDGES = 40
         "tooltrace paths",
         "tooltrace paths --tool fetch --since 7d",
         "tooltrace paths --format mermaid",
-        "tooltrace paths --format dot | dot -Tsvg -o paths.svg",
+        "tooltrace paths --format dot -o paths.dot",
     ),
 )
 @window_options
