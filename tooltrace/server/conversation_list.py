@@ -16,6 +16,7 @@ from tooltrace.server.list_state import ConversationListState
 from tooltrace.server.request import app_state, missing_data, time_range
 from tooltrace.server.templates import render
 from tooltrace.server.time_navigation import navigate
+from tooltrace.server.tool_page import DOCUMENTATION
 
 PAGE: Final = 50
 MAX_ANNOUNCED: Final = 99
@@ -47,6 +48,7 @@ async def rows(request: Request) -> Response:
         top=None if offset else await _top(request, state, found),
         version_shown=version,
         missing=None if found or offset else await missing_data(request),
+        documentation=f"{DOCUMENTATION}/how-to/describe-calls.md#what-is-recorded",
     )
 
 
@@ -63,7 +65,11 @@ async def loops(request: Request) -> Response:
 
 async def news(request: Request) -> Response:
     """Render the number of conversations that began after the newest of the list; 204 where the store is unchanged."""
-    state, cache, address = ConversationListState.read(request.query_params), app_state(request).cache, request.query_params
+    state, cache, address = (
+        ConversationListState.read(request.query_params),
+        app_state(request).cache,
+        request.query_params,
+    )
     version = cache.version()
     if address.get("state") == version:
         return Response(status_code=204)
