@@ -8,7 +8,7 @@
 --   laundered       an error of the tool was hidden from the model, by what it is recorded to have received; compared with
 --                   conversations in which the model saw every error of the tool
 -- Conversations are compared with those of the same agent (strata), and the ratios of the agents are pooled (Mantel-Haenszel).
--- odds_ratio 1 is no association.
+-- An odds_ratio of 1 means no association.
 --
 -- An association does not say why. Longer conversations have more calls that can fail, and hard tasks may fail together with
 -- the tool: compare alike conversations before changing a tool. The verdicts `more_often` and `less_often` hold for all

@@ -31,9 +31,9 @@
 --   max_call_id      text    call of the largest result
 --   mean_turns       number  later turns of a result, on average
 --   repeated_tokens  count   tokens of results that equal an earlier result of the same conversation
---   repeated_share   share   repeated_tokens / tokens
+--   repeated_share   share   repeated_tokens / tokens; a share of tokens, and so without interval
 --   saved_tokens     count   tokens and carried tokens beyond `cut` tokens of each result
---   saved_share      share   saved_tokens / (tokens + carried_tokens)
+--   saved_share      share   saved_tokens / (tokens + carried_tokens); a share of tokens, and so without interval
 --   counted          aside   results whose tokens were counted, not estimated
 --   unknown          aside   attempts of which neither a message nor a result is recorded
 -- important: results, tokens, carried_tokens, share, max_tokens, repeated_share, saved_share

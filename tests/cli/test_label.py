@@ -207,7 +207,7 @@ class TestFile:
     @pytest.mark.parametrize(
         ("text", "said"),
         [
-            ("id,correct\nc,1\n", "it needs a column call_id or span_id"),
+            ("id,correct\nc,1\n", "it needs a column call_id, span_id or conversation_id"),
             ("call_id,verdict\nc,1\n", "it needs a column correct or score"),
             ("call_id,correct,Correct\nc,1,0\n", "column correct occurs twice"),
             ('[{"call_id": "c"}]', "a JSON array"),

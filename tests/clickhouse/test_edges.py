@@ -191,6 +191,8 @@ NEEDED: dict[str, dict[str, Any]] = {
     "burn_rate": {"until": START + timedelta(hours=1)},
     "laundering": {"limit": 10_000},
     "attempts": {"text": "it's \\"},
+    "find": {"text": "it's \\"},
+    "conversation_calls": {"conversation": "a"},
 }
 
 

@@ -38,6 +38,7 @@ SHOWN = {
     "docs/how-to/forget.md": 1,
     "docs/how-to/labels.md": 1,
     "docs/how-to/mcp.md": 1,
+    "docs/how-to/outcomes.md": 1,
     "docs/how-to/model-apis.md": 4,
     "docs/how-to/model-messages.md": 1,
     "docs/how-to/processes.md": 0,

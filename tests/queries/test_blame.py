@@ -72,7 +72,7 @@ def test_a_ratio_computed_by_hand(engine, chat):
     assert row["odds_ratio"] == pytest.approx(4.6 / 1.1, rel=1e-12)
 
 
-def test_an_agent_that_fails_more_and_calls_more_is_no_association(engine, chat):
+def test_agents_that_fail_and_call_more_do_not_make_an_association(engine, chat):
     """Simpson: within each agent the odds are equal, 1 and 1; pooled without agents they would be 4.4."""
     row = answer(stored(engine, chat, {"good": (2, 18, 10, 90), "bad": (72, 18, 16, 4)}))["search", "failed"]
     assert row["odds_ratio"] == pytest.approx(1.0)

@@ -64,7 +64,7 @@ def test_the_text_is_found_in_every_field_and_case_the_last_attempt_first(con):
         ("refund", {"since": START + timedelta(minutes=2)}, ["d", "c"]),
     ],
 )
-def test_what_a_text_finds(con, text, params, found):
+def test_a_text_finds_the_attempts_that_contain_it(con, text, params, found):
     assert [row["call_id"] for row in answer(con, text, **params)] == found
 
 

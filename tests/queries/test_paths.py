@@ -1,4 +1,4 @@
-"""What follows what: pairs of steps, how often the second fails, and what conversations come to."""
+"""Pairs of steps, how often the second fails, and what conversations come to."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def test_a_wrong_comparison_says_what_is_wrong(client, given, said):
 
 
 @pytest.mark.parametrize("given", [{"since": "all"}, {"by": "version"}, {"version": "2"}])
-def test_a_comparison_with_one_side_asks_for_the_other(client, given):
+def test_a_comparison_with_one_side_has_a_form_and_no_result(client, given):
     text = client.get("/compare", params=given).text
     assert "/compare/result" not in text
     assert "error-box" not in text

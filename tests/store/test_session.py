@@ -14,7 +14,7 @@ from tooltrace.errors import QueryCancelled, StoreMissing
 from tooltrace.store.base import Cancellation, open_store
 from tooltrace.store.result import Statement
 
-REQUIRED = {"id": "call", "call_id": "call", "span_id": "0" * 16}
+REQUIRED = {"id": "call", "call_id": "call", "span_id": "0" * 16, "text": "e", "conversation": "c"}
 
 
 def statement(name: str) -> Statement:

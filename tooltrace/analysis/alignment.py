@@ -11,7 +11,7 @@ Call = dict[str, Any]
 """The last attempt of a call: a row of the query ``conversation_calls``."""
 
 COMPARED = ("arguments", "result", "answer", "status", "code", "error")
-"""Values of a pair that are compared; times are stated, and are no difference."""
+"""Values of a pair that are compared; times are shown, but do not count as a difference."""
 
 
 @dataclass(frozen=True, slots=True)

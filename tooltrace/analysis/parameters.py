@@ -35,6 +35,7 @@ class QueryOptions(TypedDict, total=False):
     chance: float | str | None
     code: str | None
     conversation: str | None
+    conversation_id: str | None
     cut: int | str | None
     down_to: Time | None
     down_to_span: str | None
@@ -47,6 +48,7 @@ class QueryOptions(TypedDict, total=False):
     k: int | str | None
     label: Literal["right", "wrong", "any", "none"] | None
     limit: int | str | None
+    low_below: float | str | None
     max_confidence: float | str | None
     max_duration_ms: float | str | None
     max_gap: float | str | None
@@ -60,9 +62,11 @@ class QueryOptions(TypedDict, total=False):
     offset: int | str | None
     outcome: Literal["right", "wrong", "none"] | None
     parts: int | str | None
+    ratio: float | str | None
     recovering: int | str | None
     recovery_s: int | str | None
     reference: int | str | None
+    repeats: int | str | None
     retry_share: float | str | None
     rule: str | None
     rules: Literal["certain", "all"] | None

@@ -9,6 +9,7 @@ import click
 from tooltrace.analysis import query_store
 from tooltrace.analysis.alignment import AlignedPair, align
 from tooltrace.cli.options import examples, output_options, place_option
+from tooltrace.cli.sanitize import clean
 from tooltrace.errors import QueryError
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import QueryResult, Statement
@@ -71,7 +72,6 @@ def _row(pair: AlignedPair) -> tuple[Any, ...]:
 def _print(pairs: list[AlignedPair]) -> None:
     from rich.text import Text
 
-    from tooltrace.cli.sanitize import clean
     from tooltrace.cli.table import console, format_value
     from tooltrace.cli.wrapping import print_wrapped
 

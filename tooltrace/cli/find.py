@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from tooltrace.analysis import find as named
@@ -14,6 +16,8 @@ from tooltrace.cli.options import (
     tool_option,
     window_options,
 )
+from tooltrace.cli.sanitize import clean
+from tooltrace.cli.tail import STYLES
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import QueryResult
 
@@ -82,9 +86,7 @@ def find(
 def _print(result: QueryResult, store: StoreBackend) -> None:
     from rich.text import Text
 
-    from tooltrace.cli.sanitize import clean
     from tooltrace.cli.table import console
-    from tooltrace.cli.tail import STYLES
     from tooltrace.cli.wrapping import print_wrapped
 
     out = console()

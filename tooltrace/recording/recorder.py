@@ -29,13 +29,14 @@ from tooltrace.recording.context import BAGGAGE_KEY, CallContext, CallId
 from tooltrace.recording.inheritance import parent_pid
 from tooltrace.recording.langchain_run import CONFIG, current_run
 from tooltrace.recording.model_messages import ModelMessage
+from tooltrace.recording.queued_item import DeferredRecord
 from tooltrace.recording.record_builder import build_record, set_result, set_stream_result
 from tooltrace.recording.retries import announcing_libraries, last_failed
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import evaluation, otel_metric, structlog
 from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.recording.tracebacks import take_frames
-from tooltrace.recording.worker import DeferredRecord, Worker
+from tooltrace.recording.worker import Worker
 from tooltrace.redact.snapshot import snapshot
 
 Attempt.finish = staticmethod(build_record)  # here, because the module of build_record imports Attempt

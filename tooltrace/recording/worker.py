@@ -15,33 +15,22 @@ import threading
 import time
 from collections import Counter, deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from tooltrace.core import forking
-from tooltrace.core.records import Record
 from tooltrace.faults import faults, pass_on_signal, suppress_faults
 from tooltrace.recording import shutdown
 from tooltrace.recording.attempt import Attempt, estimate_size
-from tooltrace.recording.plain_call import write_line
+from tooltrace.recording.queued_item import Item, line_of
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import notify
 from tooltrace.recording.slot import Slot
 from tooltrace.recording.worker_state import FlushAction, FlushResult, ThreadState, Ticket, WorkerState, flush_reasons
 from tooltrace.recording.writer import Writer
-from tooltrace.store.journal_format import encode
 
 if TYPE_CHECKING:
     from tooltrace.delivery.threads import DeliveryThreads
 
-
-class DeferredRecord(Protocol):
-    """An item whose record is made later, by the thread that writes it."""
-
-    def record(self) -> Record:
-        """Return the redacted record. May raise any exception; the worker then counts the record as lost."""
-
-
-Item = Attempt | DeferredRecord | Record
 
 GATHER_SECONDS = 0.03
 """Seconds for which the thread gathers calls before it writes them: well within the documented 100 ms."""
@@ -156,7 +145,7 @@ class Worker:
         if not self._cursors_ready and not self._prepare_deliveries():
             return False
         try:
-            line = self._line_of(item)
+            line = line_of(item, has_journal=self._writer.has_journal)
             if line is not None:
                 self._writer.write_line_now(line)
         except BaseException as error:
@@ -471,7 +460,7 @@ class Worker:
                 self._queue.popleft()
                 self._bytes -= self._sizes.popleft() if self._sizes else 0
                 is_attempt = type(item) is Attempt
-                line = None if is_attempt and item.written else self._line_of(item)  # type: ignore[union-attr]
+                line = None if is_attempt and item.written else line_of(item, has_journal=self._writer.has_journal)  # type: ignore[union-attr]
                 if self._claim.take() is None:  # ``close`` did not wait any longer, and has counted it
                     self._in_hand = None
                     break
@@ -492,16 +481,6 @@ class Worker:
         self._writer.write()
         for pipeline in pipelines:
             pipeline.wake_exporters()
-
-    def _line_of(self, item: Item) -> bytes | None:
-        """Return the journal line of ``item``; None without a journal. Raises what a redaction or a rule raises."""
-        has_journal = self._writer.has_journal
-        if type(item) is Attempt:
-            line = write_line(item) if has_journal else None
-            if line is not None:
-                return line
-        record = item if isinstance(item, Record) else item.record()
-        return encode(record) if has_journal else None
 
     def _reply(self) -> None:
         """Wake the callers whose items are written, and those that wait for room in the queue."""

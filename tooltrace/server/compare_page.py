@@ -38,7 +38,7 @@ VERDICTS: Final = (*CHANGED, "unclear", "too_few", "new", "gone")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonRequest:
-    """What an address compares; the times as the reader wrote them, so that a range up to now moves with the clock."""
+    """The two sides that an address names; the times as the reader wrote them, so that a range up to now moves with the clock."""
 
     comparison: Comparison
     params: dict[str, Any]

@@ -52,6 +52,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize("name", ["mcp", "fastmcp"])
 async def test_the_table_of_the_docs(name: str, calls: Calls, store: Path) -> None:
+    pytest.importorskip(name, reason=f"needs {name}: make test-fastmcp")
     assert tt.install(name) == [name]
     try:
         await ask(name)
