@@ -122,7 +122,9 @@ async def _top(request: Request, state: ConversationListState, found: list[dict[
         newest = {**time_range(request.query_params).params, **state.filters, "limit": 1}
         found = (await app_state(request).cache.query("conversations", **newest)).dicts()
     ends = navigate(time_range(request.query_params))
-    times = [time for time in (found[0]["started_at"] if found else None, ends and ends.since) if time is not None]
+    newest_start: datetime | None = found[0]["started_at"] if found else None
+    window_start = None if ends is None else ends.since
+    times = [time for time in (newest_start, window_start) if time is not None]
     return iso(max(times)) if times else None
 
 

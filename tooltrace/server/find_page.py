@@ -70,7 +70,7 @@ async def hits(request: Request) -> Response:
     search, address = Search.read(request.query_params), request.query_params
     if not search.text:
         raise BadParameter("parameter 'q' is missing: it is the text to find")
-    place = {name: address.get(name) or None for name in ("before", "before_span")}
+    place: dict[str, Any] = {name: address.get(name) or None for name in ("before", "before_span")}
     found = (await app_state(request).cache.query("find", **_params(request, search), **place)).dicts()
     is_first = place["before"] is None
     return render(
