@@ -163,10 +163,12 @@ def test_a_class_of_the_same_name_elsewhere_is_an_argument(calls: Calls) -> None
     class Context:
         pass
 
-    @tt.trace_tool
-    def f(ctx: RunContext, context: Context, agent: str, session_state: dict[str, int], kernel: str) -> None: ...
-
-    f(RunContext(), Context(), "a", {"n": 1}, "k")
+    f = (
+        "from __future__ import annotations\n"
+        "def f(ctx: RunContext, context: Context, agent: str, session_state: dict[str, int], kernel: str): ..."
+    )
+    tool = tt.trace_tool(defined(f, RunContext=RunContext, Context=Context))
+    tool(RunContext(), Context(), "a", {"n": 1}, "k")
     assert set(recorded(calls)[0]) == {"ctx", "context", "agent", "session_state", "kernel"}
 
 
