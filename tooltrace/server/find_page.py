@@ -24,7 +24,7 @@ MOST_AFTER: Final = 140
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The search in an address: the text ``q``, and what limits it."""
+    """The search in an address: the text ``q`` and its limits."""
 
     text: str = ""
     field: str | None = None
@@ -43,7 +43,7 @@ class Search:
 
     @property
     def limits(self) -> dict[str, str | None]:
-        """What limits the search, as parameters of an address and of the query find."""
+        """The limits of the search, as parameters of an address and of the query find."""
         return {"field": self.field, "words": "yes" if self.words else None, "tool": self.tool}
 
     @property
