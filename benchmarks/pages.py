@@ -38,6 +38,8 @@ PAGES = {
     "tool": Shown("/tool?name=search&since={}", "dl.figures, figure canvas"),
     "calls": Shown("/calls?since={}", "#newest tr[id]"),
     "calls by text": Shown("/calls?text=request+00&since={}", "#newest tr[id]"),
+    "conversations": Shown("/conversations?since={}", "#listed tr th"),
+    "search": Shown("/find?q=request+00&since={}", "#hits .hit"),
     "call": Shown("/call?id={}", "article"),
     "SQL": Shown("/sql?query=failure_rate&since={}", "#answer tbody tr"),
 }

@@ -86,7 +86,7 @@ def test_recorded_text_is_escaped_on_every_page(visited):
     paths = [
         "/tiles", "/tools", "/verdict", "/calls/newest", "/calls/more", "/options/tool", "/options/code", "/panel/failure_rate", "/panel/errors",
         "/panel/sources", "/panel/incidents?min_n=0&failing=1", "/panel/changes", "/panel/timeline?chart=timeline&by=version", "/panel/laundering",
-        "/panel/next_action", "/panel/gates", "/panel/signals?min_n=0", "/panel/recent", "/panel/audit", "/panel/around",
+        "/conversations/rows", "/conversations/loops", "/panel/next_action", "/panel/gates", "/panel/signals?min_n=0", "/panel/recent", "/panel/audit", "/panel/around",
     ]  # fmt: skip
     for path in paths:
         check_that_text_stays_text(client, path)
@@ -110,6 +110,15 @@ def test_text_of_the_address_is_escaped_on_every_page(visited):
             ("/value", {"span": calls[text].span_id, "part": "arguments", "view": text}),
             ("/tool", {"name": text}),
             ("/calls", {"text": text, "tool": text, "code": text}),
+            ("/conversations", {"text": text, "tool": text, "code": text, "agent": text, "since": "1h"}),
+            ("/conversations", {"outcome": text}),
+            ("/conversations/rows", {"agent": text, "list": text}),
+            ("/conversations/news", {"tool": text, "top": text}),
+            ("/find", {"q": text, "tool": text}),
+            ("/find", {"q": text, "field": text}),
+            ("/find/hits", {"q": text}),
+            ("/find/hits", {"q": "no such text", "tool": text, "words": "yes"}),
+            ("/palette", {"find": text, "since": "1h"}),
             ("/question/errors", {"tool": text}),
             ("/panel/errors", {"chart": text, "marks": text, "columns": text, "by": "tool"}),
             ("/panel/x", {"since": text}),
@@ -151,9 +160,9 @@ def _own(path: str) -> set[str]:
     """Elements that the parts of the page contain themselves."""
     return (
         {"hx-partial"}
-        if path.startswith("/calls/")
+        if path.startswith(("/calls/", "/conversations/", "/find/"))
         else {"b"}
-        if path in ("/call", "/calls", "/conversation", "/label")
+        if path in ("/call", "/calls", "/conversation", "/conversations", "/label", "/palette")
         else set()
     )
 

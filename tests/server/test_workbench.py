@@ -263,7 +263,9 @@ def test_the_palette_finds_tools_calls_queries_and_settings(shown):
     assert 'data-action="theme"' in client.get("/palette?find=theme").text
     assert 'data-action="lang=zh"' in client.get("/palette?find=中文").text
     assert "since=24h" in client.get("/palette?find=search&since=24h").text
-    assert "Nothing matches" in client.get("/palette?find=zzzzzz").text
+    only = client.get("/palette?find=zzzzzz").text
+    assert only.count('role="option"') == 1
+    assert 'data-to="/find?q=zzzzzz"' in only, "a text that nothing matches can be searched for"
 
 
 def test_the_palette_works_without_a_store(shown):

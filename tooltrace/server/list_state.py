@@ -1,10 +1,10 @@
-"""The state of the list of attempts in its address: the filters and the order."""
+"""The state of a list in its address: the filters and the order. One list has attempts, another has conversations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
@@ -38,25 +38,32 @@ NEWEST_FIRST: Final = ""
 class ListState:
     """The filters of the list, by name, and its order: a column, with a minus before it for descending."""
 
+    FILTERS: ClassVar[tuple[str, ...]] = FILTERS
+    CHOICES: ClassVar[Mapping[str, tuple[str, ...]]] = CHOICES
+    SORTABLE: ClassVar[tuple[str, ...]] = SORTABLE
+    DESCENDING_FIRST: ClassVar[frozenset[str]] = SORTED_DESCENDING_FIRST
+    NEWEST: ClassVar[str] = "-ended_at"
+    """The order of the list if the address has none."""
+
     filters: Mapping[str, str] = field(default_factory=dict)
     sort: str = NEWEST_FIRST
 
     @classmethod
     def read(cls, address: QueryParams) -> Self:
         """Return the state in ``address``; other parameters are ignored. Raises BadParameter."""
-        filters = {name: value for name in FILTERS if (value := address.get(name, "").strip())}
-        for name, choices in CHOICES.items():
+        filters = {name: value for name in cls.FILTERS if (value := address.get(name, "").strip())}
+        for name, choices in cls.CHOICES.items():
             if filters.get(name, choices[0]) not in choices:
                 raise BadParameter(
                     f"parameter {name!r} must be one of {', '.join(choices)}; got {filters[name][:80]!r}"
                 )
         sort = address.get("sort", "").strip()
-        if sort.removeprefix("-") not in (*SORTABLE, ""):
+        if sort.removeprefix("-") not in (*cls.SORTABLE, ""):
             raise BadParameter(
-                f"parameter 'sort' must be a column, with a minus before it for descending: {', '.join(SORTABLE)}; "
-                f"got {sort[:80]!r}{near(sort.removeprefix('-'), SORTABLE)}"
+                f"parameter 'sort' must be a column, with a minus before it for descending: {', '.join(cls.SORTABLE)}; "
+                f"got {sort[:80]!r}{near(sort.removeprefix('-'), cls.SORTABLE)}"
             )
-        return cls(filters=filters, sort=NEWEST_FIRST if sort in ("-ended_at", "-") else sort)
+        return cls(filters=filters, sort=NEWEST_FIRST if sort in (cls.NEWEST, "-") else sort)
 
     @property
     def address(self) -> dict[str, str]:
@@ -70,12 +77,12 @@ class ListState:
 
     @property
     def params(self) -> dict[str, Any]:
-        """The state as parameters of the query attempts."""
+        """The state as parameters of the query of the list."""
         return dict(self.address)
 
     @property
     def is_live(self) -> bool:
-        """Whether new attempts belong at the top."""
+        """Whether new rows belong at the top."""
         return self.sort == NEWEST_FIRST
 
     def with_filter(self, name: str, value: str | None) -> dict[str, str]:
@@ -85,14 +92,25 @@ class ListState:
 
     def sorted_by(self, column: str) -> dict[str, str]:
         """Return the address after a click on the head of ``column``: sorted by it, or the other way round."""
-        first = f"-{column}" if column in SORTED_DESCENDING_FIRST else column
+        first = f"-{column}" if column in self.DESCENDING_FIRST else column
         second = column if first.startswith("-") else f"-{column}"
         sort = second if self.sort == first else first
-        return {**self.filters, **({} if sort == "-ended_at" else {"sort": sort})}
+        return {**self.filters, **({} if sort == self.NEWEST else {"sort": sort})}
 
     def direction(self, column: str) -> str:
         """Return the value of ``aria-sort`` for ``column``."""
-        order = self.sort or "-ended_at"
+        order = self.sort or self.NEWEST
         if order.removeprefix("-") != column:
             return "none"
         return "descending" if order.startswith("-") else "ascending"
+
+
+class ConversationListState(ListState):
+    """The state of the list of conversations: parameters of the query conversations."""
+
+    __slots__ = ()
+    FILTERS = ("agent", "outcome", "tool", "code", "text")
+    CHOICES: ClassVar[Mapping[str, tuple[str, ...]]] = {"outcome": ("right", "wrong", "none")}
+    SORTABLE = ("started_at", "duration_ms", "calls", "failed", "attempts")
+    DESCENDING_FIRST = frozenset({"duration_ms", "calls", "failed", "attempts"})
+    NEWEST = "-started_at"

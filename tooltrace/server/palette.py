@@ -1,4 +1,4 @@
-"""The palette: one search over pages, tools, calls by id, queries and settings."""
+"""The palette: one search over pages, tools, calls by id, queries and settings; any text also leads to the search page."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ async def palette(request: Request) -> Response:
     found = sorted((entry for entry in entries if _matches(entry, text)), key=lambda entry: _rank(entry, text))
     calls = await _calls(request, text, window) if len(text) >= SHORTEST_ID and not any(map(str.isspace, text)) else []
     shown = [entry for kind in ("page", "tool", "query", "setting") for entry in _of(kind, found)]
+    if text:
+        shown.append(PaletteEntry("find", words("palette.find", text=text), "", url("/find", q=text, **window)))
     return render(request, "parts/palette.html", entries=[*calls[:MOST], *shown])
 
 

@@ -57,6 +57,8 @@ _PARTS = (
     "/question/",
     "/compare/",
     "/loops",
+    "/conversations/",
+    "/find/",
 )
 """Paths whose answers are parts of pages, and which a person never opens from a link."""
 

@@ -24,7 +24,7 @@ from tooltrace.redact.secret_hints import MASK
 from tooltrace.report.i18n import LANGUAGES, Translations
 from tooltrace.report.json_values import json_for_script
 from tooltrace.report.templates import templates
-from tooltrace.server.list_state import ListState
+from tooltrace.server.list_state import ConversationListState, ListState
 from tooltrace.server.prefix import with_prefix
 from tooltrace.server.request import LANGUAGE_COOKIE, RANGES, app_state, language_of, time_range
 from tooltrace.server.terms import COLUMN_TERMS, PANEL_TERMS
@@ -33,7 +33,7 @@ from tooltrace.server.value_view import view_value
 from tooltrace.version import __version__
 
 _YEAR = 365 * 24 * 3600
-PAGES = frozenset({"/", "/tool", "/calls", "/call", "/sql", "/compare"})
+PAGES = frozenset({"/", "/tool", "/calls", "/call", "/sql", "/compare", "/conversations", "/find"})
 CARRIED = frozenset({"since", "until"})
 """Parameters of an address that every link to a page keeps, unless it sets one of them."""
 
@@ -110,14 +110,15 @@ def page_url(context: Context, path: str, **query: Any) -> str:
     return url(path, **query)
 
 
-def list_address(address: QueryParams) -> str:
-    """Return the address of the list from which the page of a call was opened, as its parameter ``list`` says."""
+def list_address(address: QueryParams, path: str = "/calls") -> str:
+    """Return the address of the list at ``path`` from which this page was opened, as its parameter ``list`` says."""
     window = {name: address[name] for name in sorted(CARRIED) if address.get(name)}
+    kind = ConversationListState if path == "/conversations" else ListState
     try:
-        state = ListState.read(QueryParams(address.get("list", "")))
+        state = kind.read(QueryParams(address.get("list", "")))
     except BadParameter:  # an address that somebody typed
-        state = ListState()
-    return url("/calls", **{**state.address, **window})
+        state = kind()
+    return url(path, **{**state.address, **window})
 
 
 def id_path(folder: str, identifier: str, **query: Any) -> str:
