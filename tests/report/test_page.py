@@ -154,7 +154,7 @@ def test_tables_sort_by_their_headers_with_the_keyboard(page, made):
 def test_tables_of_a_report_fit_a_phone(page, made):
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto((made / "past.html").as_uri())
-    for selector in ("table.ranking", "table[data-sort=incidents]"):
+    for selector in ("table.ranking", "table[data-sort=changes]"):
         assert page.evaluate(f"document.querySelector({selector!r}).scrollWidth") <= 390, selector
     row = page.locator("table.ranking tbody tr").first
     assert row.locator("td.rate").is_visible()

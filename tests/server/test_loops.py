@@ -9,15 +9,15 @@ import pytest
 
 from .conftest import call
 
-NOW = datetime.now(UTC)
 HOSTILE = '<script>alert("\u202e1")</script>'
 
 
 def again(tool, conversation, *, ago):
+    now = datetime.now(UTC)
     return [
         call(
             tool=tool, conversation_id=conversation, agent="support", arguments='{"q":"tea"}', text="nothing",
-            started_at=NOW - timedelta(seconds=ago - at), duration_ms=100.0,
+            started_at=now - timedelta(seconds=ago - at), duration_ms=100.0,
         )
         for at in range(4)
     ]  # fmt: skip

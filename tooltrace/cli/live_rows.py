@@ -69,7 +69,7 @@ class RowFollower:
     def _since(self, since: datetime) -> list[AttemptRow]:
         """Return the attempts that ended after ``since``: one query for all accepted values, because the rows are few."""
         single = {name: values[0] for name, values in self._filters.items() if len(values) == 1}
-        rows = self._query(**single, since=since, limit=_NO_LIMIT)
+        rows = self._query(**single, down_to=since, limit=_NO_LIMIT)
         return [row for row in reversed(rows) if all(row[name] in values for name, values in self._filters.items())]
 
     def _query(self, **params: Any) -> list[AttemptRow]:
