@@ -138,7 +138,9 @@ def test_the_palette_opens_tools_queries_and_settings(shown, page):
     page.keyboard.press("Control+k")
     page.wait_for_selector("#palette [role=option]")
     page.keyboard.type("theme")
-    until(page, "document.querySelectorAll('#palette [role=option]').length === 1")
+    until(
+        page, "document.querySelectorAll('#palette [role=option]').length === 2"
+    )  # the last one searches for the text
     page.keyboard.press("Enter")
     until(page, "document.documentElement.dataset.theme === 'dark'")
     page.keyboard.press("Control+k")
