@@ -46,7 +46,7 @@ def test_a_conversation_of_any_name_has_a_page(shown, conversation):
     one = call(conversation_id=conversation)
     client = shown(one)
     page = client.get("/call", params={"id": one.span_id}).text
-    address = re.search(r'href="(/conversation[^"]*)"', page)[1].replace("&amp;", "&")
+    address = re.search(r'href="(/conversation[/?][^"]*)"', page)[1].replace("&amp;", "&")
     answer = client.get(address)
     assert answer.status_code == 200
     assert one.span_id in answer.text

@@ -23,12 +23,11 @@ from .conftest import call, running, write
 from .test_browser import AXE, SERIOUS, until
 from .test_hostile import NASTY, Parsed
 
-NOW = datetime.now(UTC)
 TALKS = 60
 
 
 def ago(minutes: float) -> datetime:
-    return NOW - timedelta(minutes=minutes)
+    return datetime.now(UTC) - timedelta(minutes=minutes)
 
 
 def history():
@@ -45,9 +44,9 @@ def history():
         if n in (3, 4):
             yield Outcome(
                 call_id=None, conversation_id=f"talk {n}", target_kind="conversation", correct=n == 3, labeler="ann",
-                labeled_at=NOW,
+                labeled_at=ago(0),
             )  # fmt: skip
-    for conversation, minutes in (("talk 0", 1), ("talk 7", 7 * 60)):
+    for conversation, minutes in (("talk 0", 0), ("talk 7", 7 * 60)):
         for n in range(4):
             yield call(
                 tool="search", conversation_id=conversation, agent="scout", arguments='{"q":"tea"}', text="nothing",
