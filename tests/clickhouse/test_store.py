@@ -199,7 +199,14 @@ def test_tables_have_each_span_once_and_answer_the_same(engine: Any, local: Path
         engine.command(f"INSERT INTO twice.{table} SELECT * FROM house.{table}")
     assert engine.query("SELECT count() FROM twice.otel_traces").result_rows == [(2 * ROWS,)]
     middle = {"before_until": datetime(2020, 1, 1), "since": datetime(2020, 1, 1)}
-    needed = {"call": {"id": "call_"}, "labels": {"call_id": "x"}, "call_gates": {"call_id": "x"}, "compare": middle}
+    needed = {
+        "call": {"id": "call_"},
+        "labels": {"call_id": "x"},
+        "call_gates": {"call_id": "x"},
+        "compare": middle,
+        "conversation_calls": {"conversation": "x"},
+        "find": {"text": "x"},
+    }
     with open_reader(local) as con:
         for name in catalogue():
             assert not differences(*both(con, engine, "twice", name, **needed.get(name, {})))[:5], name
