@@ -12,11 +12,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Error, Page, sync_playwright
 
 from benchmarks.history import make_history
 from tooltrace.analysis import query_store
@@ -42,9 +43,12 @@ def take(page: Page, address: str, file: Path, *, height: int = HEIGHT) -> None:
     """Take one screenshot, once everything on the page is loaded."""
     page.set_viewport_size({"width": WIDTH, "height": height})
     page.goto(address, wait_until="networkidle")
-    for waiting in page.locator(".wait").all():
-        if waiting.is_visible():
-            waiting.wait_for(state="detached")
+    waiting, deadline = page.locator(".wait:visible"), time.monotonic() + 60
+    while waiting.count() and time.monotonic() < deadline:
+        with suppress(Error):  # it was loaded meanwhile
+            waiting.first.scroll_into_view_if_needed(timeout=1000)  # parts below the screen load when they are reached
+        page.wait_for_timeout(200)
+    page.evaluate("scrollTo(0, 0)")
     page.wait_for_timeout(1500)  # charts and sparklines
     page.screenshot(path=file)
 
