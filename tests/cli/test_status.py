@@ -24,7 +24,7 @@ def test_a_usual_history_has_no_failing_tool(run, history):
 
 def test_without_a_store_the_demo_is_next(run):
     shown = run()
-    assert (shown.exit_code, "no call has been recorded" in shown.stdout, " demo" in shown.stdout) == (0, True, True)
+    assert (shown.exit_code, "No call has been recorded" in shown.stdout, " demo" in shown.stdout) == (0, True, True)
 
 
 def test_a_query_begins_with_its_sentence_for_people_only(run, where):
