@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,12 @@ from tooltrace.analysis import query_store
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 WIDTH, HEIGHT = 1280, 860
+HIDE_MACHINE = """([prefix, host]) => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) texts.currentNode.data =
+        texts.currentNode.data.replaceAll(prefix, "/usr").replaceAll(`${host} · `, "laptop · ");
+}"""
+"""Shows Python's library, which the demo reads, in /usr, and one name of a host: the pictures do not depend on the machine."""
 
 
 @contextmanager
@@ -48,6 +55,7 @@ def take(page: Page, address: str, file: Path, *, height: int = HEIGHT) -> None:
         with suppress(Error):  # it was loaded meanwhile
             waiting.first.scroll_into_view_if_needed(timeout=1000)  # parts below the screen load when they are reached
         page.wait_for_timeout(200)
+    page.evaluate(HIDE_MACHINE, [sys.base_prefix, socket.gethostname()])
     page.evaluate("scrollTo(0, 0)")
     page.wait_for_timeout(1500)  # charts and sparklines
     page.screenshot(path=file)
