@@ -176,7 +176,7 @@ def test_a_store_of_version_3_is_read_and_corrected(store: StorePaths, write: Wr
     con.execute("DROP TABLE store.corrections")
     for table, column in (
         ("attempts", "status_recorded"), ("attempts", "reading_recorded"), ("attempts", "linked_by"),
-        ("attempts", "traceback"),
+        ("attempts", "traceback"), ("attempts", "result_tokens"), ("messages", "tokens"),
         ("outcomes", "labeler_kind"), ("outcomes", "target_kind"), ("outcomes", "conversation_id"),
     ):  # fmt: skip
         con.execute(f"ALTER TABLE store.{table} DROP COLUMN {column}")
