@@ -52,6 +52,11 @@ def test_the_interval_ends_where_shares_end() -> None:
     assert (one("wilson_low(0, 0)"), one("wilson_high(0, 0)"), one("wilson_low(NULL, 7)")) == (None, None, None)
 
 
+def test_each_macro_is_defined_once() -> None:
+    names = [macro.name for macro in MACROS]
+    assert len(names) == len(set(names))
+
+
 def test_an_argument_may_have_the_name_of_another_parameter() -> None:
     sql = "SELECT wilson_low(n, k) = wilson_low(3, 9) FROM (SELECT 9 AS k, 3 AS n)"
     assert CON.execute(sql).fetchall() == [(True,)]

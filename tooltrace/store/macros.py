@@ -313,13 +313,6 @@ MACROS: Final = (
         "the values of members that number a request, such as request_id, nonce and attempt.",
     ),
     Macro(
-        "without_times",
-        ("value",),
-        _replace_all("value", _TIMES),
-        "Arguments or a result without what differs between equal requests: times to the minute or finer, Unix times, and "
-        "the values of members that number a request, such as request_id, nonce and attempt.",
-    ),
-    Macro(
         "arguments_key",
         ("arguments",),
         "md5(CASE WHEN length(arguments) > 1000 THEN without_times(left(arguments, 1000)) || substr(arguments, 1001) "
