@@ -166,6 +166,28 @@ FROM (
 """,
 )
 
+_VOTE: Final = """\
+        coalesce(score, CASE WHEN correct THEN 1.0 WHEN NOT correct THEN 0.0 END) AS score,
+        coalesce(correct, score >= 0.5) AS correct"""
+"""Score and verdict of a label: each stands for the other where one is missing."""
+_LATEST: Final = """\
+        arg_max(correct, label_order(labeled_at, correct, score)) AS correct,
+        arg_max(score, label_order(labeled_at, correct, score)) AS score,
+        max(labeled_at) AS labeled_at"""
+"""The latest label of a labeler."""
+_STANDS: Final = """\
+    HAVING count(correct) > 0
+       AND coalesce(max(CASE WHEN correct IS NOT NULL THEN labeled_at END) > max(CASE WHEN correct IS NULL THEN labeled_at END), true)"""
+"""Whether the labeler did not take that label back."""
+_MAJORITY: Final = """\
+    CASE
+        WHEN avg(CASE WHEN correct THEN 1.0 ELSE 0.0 END) > 0.5 THEN true
+        WHEN avg(CASE WHEN correct THEN 1.0 ELSE 0.0 END) < 0.5 THEN false
+        ELSE arg_max(correct, label_order(labeled_at, correct, score))
+    END AS correct,
+    avg(score) AS score,"""
+"""Verdict and score over labelers."""
+
 JUDGED: Final = View(
     "judged",
     "One row per labelled attempt. Of several labels by one labeler the latest counts, and of those of one microsecond the "
@@ -180,7 +202,7 @@ JUDGED: Final = View(
         "labelers": "Number of labelers.",
         "labeled_at": "Time of the latest label; UTC.",
     },
-    """
+    f"""
 WITH ends AS (
     SELECT tool, call_id, arg_max(span_id, attempt_order(attempt, started_at, span_id)) AS span_id, min(started_at) AS started
     FROM attempts
@@ -216,8 +238,7 @@ votes AS (
         span_id,
         labeler,
         labeled_at,
-        coalesce(score, CASE WHEN correct THEN 1.0 WHEN NOT correct THEN 0.0 END) AS score,
-        coalesce(correct, score >= 0.5) AS correct
+{_VOTE}
     FROM (
         SELECT span_id, labeler, correct, score, labeled_at FROM named WHERE row_no = 1
         UNION ALL
@@ -229,22 +250,14 @@ ballot AS (
     SELECT
         span_id,
         labeler,
-        arg_max(correct, label_order(labeled_at, correct, score)) AS correct,
-        arg_max(score, label_order(labeled_at, correct, score)) AS score,
-        max(labeled_at) AS labeled_at
+{_LATEST}
     FROM votes
     GROUP BY span_id, labeler
-    HAVING count(correct) > 0
-       AND coalesce(max(CASE WHEN correct IS NOT NULL THEN labeled_at END) > max(CASE WHEN correct IS NULL THEN labeled_at END), true)
+{_STANDS}
 )
 SELECT
     span_id,
-    CASE
-        WHEN avg(CASE WHEN correct THEN 1.0 ELSE 0.0 END) > 0.5 THEN true
-        WHEN avg(CASE WHEN correct THEN 1.0 ELSE 0.0 END) < 0.5 THEN false
-        ELSE arg_max(correct, label_order(labeled_at, correct, score))
-    END AS correct,
-    avg(score) AS score,
+{_MAJORITY}
     count(*) AS labelers,
     max(labeled_at) AS labeled_at
 FROM ballot
@@ -266,15 +279,14 @@ CONVERSATION_LABELS: Final = View(
         "labelers": "Number of labelers.",
         "labeled_at": "Time of the latest label; UTC.",
     },
-    """
+    f"""
 WITH votes AS (
     SELECT
         conversation_id,
         labeler,
         labeler_kind,
         labeled_at,
-        coalesce(score, CASE WHEN correct THEN 1.0 WHEN NOT correct THEN 0.0 END) AS score,
-        coalesce(correct, score >= 0.5) AS correct
+{_VOTE}
     FROM outcomes
     WHERE target_kind = 'conversation' AND conversation_id IS NOT NULL
 ),
@@ -283,22 +295,14 @@ ballot AS (
         conversation_id,
         labeler,
         arg_max_null(labeler_kind, label_order(labeled_at, correct, score)) AS labeler_kind,
-        arg_max(correct, label_order(labeled_at, correct, score)) AS correct,
-        arg_max(score, label_order(labeled_at, correct, score)) AS score,
-        max(labeled_at) AS labeled_at
+{_LATEST}
     FROM votes
     GROUP BY conversation_id, labeler
-    HAVING count(correct) > 0
-       AND coalesce(max(CASE WHEN correct IS NOT NULL THEN labeled_at END) > max(CASE WHEN correct IS NULL THEN labeled_at END), true)
+{_STANDS}
 )
 SELECT
     conversation_id,
-    CASE
-        WHEN avg(CASE WHEN correct THEN 1.0 ELSE 0.0 END) > 0.5 THEN true
-        WHEN avg(CASE WHEN correct THEN 1.0 ELSE 0.0 END) < 0.5 THEN false
-        ELSE arg_max(correct, label_order(labeled_at, correct, score))
-    END AS correct,
-    avg(score) AS score,
+{_MAJORITY}
     arg_max(labeler, label_order(labeled_at, correct, score)) AS labeler,
     arg_max_null(labeler_kind, label_order(labeled_at, correct, score)) AS labeler_kind,
     count(*) AS labelers,
