@@ -52,7 +52,7 @@ def test_json_has_the_loop_as_a_member(run, put, again):
 
 def test_a_loop_is_returned_again_when_it_has_doubled(put, again, where):
     follower = LoopFollower(open_store(where), {})
-    assert list(follower.more()) == [], "there is no store yet"
+    assert list(follower.more()) == [], "the store does not exist yet"
     seen = []
     for first, number in ((0, 2), (2, 1), (3, 1), (4, 1), (5, 1), (6, 5), (11, 1)):
         put(*again(first, number))

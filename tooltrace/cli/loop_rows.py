@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from tooltrace.analysis import query_store
+from tooltrace.analysis.running_loops import SEARCHED, LoopRow, running
 from tooltrace.cli.sanitize import clean
 from tooltrace.errors import StoreMissing
 from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-PAST = timedelta(hours=1)
-"""Age of the calls that are searched for loops."""
-
-LoopRow = dict[str, Any]
-"""A row of the query ``loops``, by column."""
 
 
 class LoopFollower:
@@ -35,16 +30,16 @@ class LoopFollower:
     def more(self) -> Iterator[LoopRow]:
         """Return the loops that run now and were not returned with half as many rounds or more.
 
-        None if there is no store yet. Raises StoreLocked.
+        Nothing before the store exists. Raises StoreLocked.
         """
         try:
-            rows = query_store(self._store, "loops", since=datetime.now(UTC) - PAST).dicts()
+            rows = query_store(self._store, "loops", since=datetime.now(UTC) - SEARCHED).dicts()
         except StoreMissing:
             return
-        running = [row for row in rows if row["running"] and row["kind"] != "poll" and self._accepts(row)]
-        seen = {_key(row) for row in running}
+        accepted = [row for row in running(rows) if self._accepts(row)]
+        seen = {_key(row) for row in accepted}
         self._reported = {key: repeats for key, repeats in self._reported.items() if key in seen}
-        for row in running:
+        for row in accepted:
             if row["repeats"] >= 2 * self._reported.get(_key(row), 0):
                 self._reported[_key(row)] = row["repeats"]
                 yield row

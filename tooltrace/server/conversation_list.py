@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from tooltrace.analysis.running_loops import stuck
 from tooltrace.errors import BadParameter, StoreMissing
 from tooltrace.report.templates import iso
 from tooltrace.server.list_state import ConversationListState
@@ -57,8 +58,8 @@ async def loops(request: Request) -> Response:
     listed = {row["conversation"] for row in await _rows(request, ConversationListState.read(request.query_params))}
     params = {**time_range(request.query_params).params, "limit": MAX_LOOPS}
     marks: dict[str, dict[str, Any]] = {}
-    for row in (await app_state(request).cache.query("loops", **params)).dicts() if listed else ():
-        if row["kind"] != "poll" and row["conversation"] in listed:
+    for row in stuck((await app_state(request).cache.query("loops", **params)).dicts()) if listed else ():
+        if row["conversation"] in listed:
             marks.setdefault(loop_mark_id(row["conversation"]), row)  # running loops come first
     return render(request, "parts/conversation_loops.html", marks=marks)
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from tooltrace.analysis.running_loops import SEARCHED, running, stuck
 from tooltrace.server.request import app_state
 from tooltrace.server.templates import render
 
-PAST = timedelta(hours=1)
-"""Age of the calls that are searched for running loops."""
 SHOWN = 5
 """Maximum number of loops that are listed."""
 
@@ -24,10 +23,9 @@ async def loops(request: Request) -> Response:
     params: dict[str, Any] = {"conversation": conversation}
     if conversation is None:  # to the minute, so that the cache can answer again
         now = datetime.now(UTC).replace(second=0, microsecond=0)
-        params = {"since": (now - PAST).replace(tzinfo=None).isoformat()}
-    rows = [row for row in (await app_state(request).cache.query("loops", **params)).dicts() if row["kind"] != "poll"]
-    if conversation is None:
-        rows = [row for row in rows if row["running"]]
+        params = {"since": (now - SEARCHED).replace(tzinfo=None).isoformat()}
+    found = (await app_state(request).cache.query("loops", **params)).dicts()
+    rows = running(found) if conversation is None else stuck(found)
     return render(
         request, "parts/loops.html", rows=rows[:SHOWN], more=max(0, len(rows) - SHOWN), conversation=conversation
     )
