@@ -181,7 +181,7 @@ async def test_sql_runs_in_the_sandbox(connected: Connect, outage_store: Path) -
 async def test_labels_of_agents_are_kept_apart_from_truth(connected: Connect, tmp_path: Path) -> None:
     store = write(create_empty_store(tmp_path / "t.duckdb"), call(call_id="a"), call(call_id="b"))
     async with connected(store) as client:
-        assert "there is no tool" in await error(client, "label", call_id="a", correct=True)
+        assert "unknown tool" in await error(client, "label", call_id="a", correct=True)
     async with connected(store, allow_label=True) as client:
         [label] = [tool for tool in (await client.list_tools()).tools if tool.name == "label"]
         assert label.annotations.read_only_hint is False
@@ -209,7 +209,7 @@ async def test_labels_of_agents_are_kept_apart_from_truth(connected: Connect, tm
         ("ask", {"question": "errors", "since": "yesterday"}, ["'since'", "7d"]),
         ("ask", {"question": "errors", "by": "tol"}, ["did you mean 'tool'"]),
         ("attempts", {"before": "x"}, ["about.next_before"]),
-        ("call", {"call_id": "none"}, ["no call with this id"]),
+        ("call", {"call_id": "none"}, ["unknown call id"]),
         ("call", {"call_id": "x", "fields": ["reslt"]}, ["did you mean 'result'"]),
         ("call", {"call_id": "x", "offset": 3}, ["exactly one field"]),
         ("conversation", {"id": "none"}, ["no conversation with this id"]),

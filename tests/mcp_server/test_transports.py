@@ -73,7 +73,7 @@ def test_http_wants_the_token_and_a_known_host_and_origin(served: str) -> None:
     assert answer.status_code == 200
     assert len(answer.json()["result"]["tools"]) == 8
     assert httpx.get(served.removesuffix("/mcp") + "/calls", headers=token).status_code == 404, (
-        "there are no pages here"
+        "the server of MCP alone has no pages"
     )
 
 

@@ -109,7 +109,7 @@ async def call_answer(
         raise BadParameter("argument 'offset' needs 'fields' with exactly one field, whose text is read from there")
     rows = result.dicts()
     if not rows:
-        raise QueryError("there is no call with this id: attempts() lists calls, find() searches them")
+        raise QueryError("unknown call id: attempts() lists calls, find() searches them")
     about: dict[str, Any] = {"attempts": len(rows)}
     if rows[0]["named"] > 1:
         about["matched"] = f"{rows[0]['named']} calls match this id; this is the newest. A span_id names one attempt"

@@ -20,7 +20,7 @@ PREFIX: Final = "agent:"
 async def _label(labeler: str | None, store: ServedStore, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
     found = await store.query("call", id=given["call_id"], limit=1)
     if not found.rows:
-        raise BadParameter("there is no call with this id; nothing was recorded")
+        raise BadParameter("unknown call id; nothing was recorded")
     if found.dicts()[0]["named"] > 1 or found.dicts()[0]["match"] == "prefix":
         raise BadParameter("this id does not name exactly one call: pass a span_id; nothing was recorded")
     name = labeler or f"{PREFIX}{caller.name}"

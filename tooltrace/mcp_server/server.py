@@ -98,27 +98,28 @@ class _Handlers:
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
-            return _failed(f"there is no tool with this name: the tools are {', '.join(self._tools)}")
+            return _failed(f"unknown tool: the tools are {', '.join(self._tools)}")
         caller, given = Caller(client_name(context)), params.arguments or {}
         try:
-            answer = await self._answer(tool, caller, given)
+            answer, text = await self._answer(tool, caller, given)
         except TooltraceError as error:
             return _failed(str(error))
         except Exception:
             report_fault("answer", lost=0)
             return _failed(f"{tool.name} failed inside tooltrace; the log of its server has the cause")
-        return types.CallToolResult(
-            content=[types.TextContent(type="text", text=dumped(answer))], structured_content=answer
-        )
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=answer)
 
-    async def _answer(self, tool: ServedTool, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+    async def _answer(self, tool: ServedTool, caller: Caller, given: dict[str, Any]) -> tuple[dict[str, Any], str]:
+        """Return the answer, and the same as JSON."""
         if self.own_calls is None:
-            return await tool.handler(self._store, caller, checked_arguments(tool.name, tool.arguments, given))
+            answer = await tool.handler(self._store, caller, checked_arguments(tool.name, tool.arguments, given))
+            return answer, dumped(answer)
         with self.own_calls.recorded(tool.name, given, caller.name) as stats:
             checked = checked_arguments(tool.name, tool.arguments, given)
             answer = await tool.handler(self._store, caller, checked)
-            stats |= {"characters": len(dumped(answer)), "cut": answer["cut"] is not None}
-        return answer
+            text = dumped(answer)
+            stats |= {"characters": len(text), "cut": answer["cut"] is not None}
+        return answer, text
 
     async def list_resources(self, _context: Context, _params: Any) -> types.ListResourcesResult:
         listed = [
