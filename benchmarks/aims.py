@@ -16,7 +16,7 @@ STORED: Final = "12 tools, 40 B → 44 B"
 
 
 class Row(NamedTuple):
-    """A figure. ``kept``: whether the aim is reached; None where there is no aim."""
+    """A figure. ``kept``: whether it reaches its aim; None without an aim."""
 
     what: str
     payload: str

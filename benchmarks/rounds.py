@@ -22,12 +22,12 @@ BURST = 200
 
 
 class Burst(NamedTuple):
-    """Microseconds of CPU for one call."""
+    """CPU time of one call, in microseconds."""
 
     caller: float
-    """Of the calling thread until the call has returned."""
+    """The calling thread, until the call has returned."""
     others: float
-    """Of all threads after that, and of the other threads meanwhile, until everything is flushed."""
+    """The other threads during the call, and all threads after it until everything is flushed."""
 
 
 def burst(

@@ -8,7 +8,7 @@
 -- any reason: what follows a step is not what the step brought about.
 --
 -- The steps of one conversation are similar, so the intervals count conversations as clusters. The interval of lift compares
--- the pair with all other steps of the tool; it is NULL where there are no others, and high is NULL where it is unbounded.
+-- the pair with all other steps of the tool; it is NULL if the tool has no other step, and high is NULL if it is unbounded.
 -- Calls without a conversation are left out.
 --
 -- parameters:

@@ -78,7 +78,7 @@ def test_the_values_that_differ_are_marked(client):
     assert "<del>10</del>" in text
     assert "<ins>50</ins>" in text
     assert "<code>limit</code>" in text
-    assert "<code>q</code>" not in text, "an equal member is no difference"
+    assert "<code>q</code>" not in text, "an equal member is not shown as a difference"
     assert "<ins>declined by the bank</ins>" in text
     assert "status, code" in shown(text)
     assert "20 × as long" in shown(text)
