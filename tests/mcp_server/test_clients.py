@@ -66,9 +66,9 @@ async def test_an_agent_of_pydantic_ai_reads_an_answer_and_corrects_an_error(com
     if hasattr(mcp, "MCPToolset"):
         from fastmcp.client.transports import StdioTransport
 
-        toolset = mcp.MCPToolset(StdioTransport(command=command[0], args=command[1:]))
+        toolset = mcp.MCPToolset(StdioTransport(command=command[0], args=command[1:]), init_timeout=120)
     else:
-        toolset = mcp.MCPServerStdio(command[0], command[1:])
+        toolset = mcp.MCPServerStdio(command[0], command[1:], timeout=120)
     agent = ai.Agent(FunctionModel(model), toolsets=[toolset], retries=2)
     async with agent:
         result = await agent.run("What fails?")
