@@ -7,17 +7,23 @@ from functools import partial
 from typing import Any, Final
 
 from tooltrace.analysis.advice import MAX_SAME, NOW, ToolAdvice, advise
-from tooltrace.analysis.evidence import Proportion
+from tooltrace.analysis.proportion import Proportion, failed_proportion
 from tooltrace.mcp_server.answer import cell, computed
 from tooltrace.mcp_server.arguments import ToolArgument
 from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.mcp_server.tools import SINCE, Caller, ServedTool
 
-_RATE: Final = ("attempts", "failures", "rate", "low", "high", "too_few")
-_CHANGE: Final = ("changed_at", "before_rate", "after_rate", "failed_since", "open_failures", "baseline_rate")
-_ERROR: Final = ("n", "share", "share_low", "share_high", "last_seen", "retryable_share")
+_RATE: Final = ("attempts", "failures", "rate", "low", "high", "clusters", "design_effect", "too_few")
+_CHANGE: Final = (
+    *("changed_at", "failed_since", "open_failures", "baseline_rate", "baseline_calls"),
+    *("excess_failures", "excess_low", "excess_high"),
+)
+_ERROR: Final = (
+    *("n", "share", "share_low", "share_high", "last_seen", "retryable_share", "retryable_low", "retryable_high"),
+)
 _CALIBRATION: Final = (
-    *("n", "mean_confidence", "accuracy", "accuracy_low", "accuracy_high", "gap", "gap_low", "gap_high", "too_few"),
+    *("n", "mean_confidence", "accuracy", "accuracy_low", "accuracy_high", "gap", "gap_low", "gap_high"),
+    *("clusters", "design_effect", "too_few"),
 )
 
 
@@ -42,7 +48,7 @@ def _answer(found: ToolAdvice, since: str, asked: bool) -> dict[str, Any]:
             {"computed": _of(row, _ERROR), "copied": _texts(row, ("code", "message", "example_call_id"))}
             for row in found.errors
         ],
-        "retry": None if found.retry is None else {**_proportion(found.retry), "too_few": found.retry_too_few},
+        "retry": None if found.retry is None else _proportion(found.retry),
         "confidence": _of(found.calibration, _CALIBRATION),
         "fails_with": [
             {
@@ -64,7 +70,7 @@ def _answer(found: ToolAdvice, since: str, asked: bool) -> dict[str, Any]:
     if asked:
         failed = [row for row in found.same if row["status"] == "error"]
         answer["same_arguments"] = {
-            "computed": {"attempts": len(found.same), "failed": len(failed), "of_attempts_read": found.same_read},
+            "computed": {"failed": _proportion(failed_proportion(found.same)), "of_attempts_read": found.same_read},
             "last_failures": [
                 {
                     "computed": {"started_at": computed(row["started_at"])},
@@ -86,13 +92,8 @@ def _texts(row: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, str | No
 
 
 def _proportion(found: Proportion) -> dict[str, Any]:
-    return {
-        "k": found.k,
-        "n": found.n,
-        "share": computed(found.share),
-        "low": computed(found.low),
-        "high": computed(found.high),
-    }
+    names = ("k", "n", "share", "low", "high", "clusters", "design_effect", "too_few")
+    return {name: computed(getattr(found, name)) for name in names}
 
 
 def tools() -> tuple[ServedTool, ...]:

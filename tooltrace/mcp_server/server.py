@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from tooltrace.errors import TooltraceError
 from tooltrace.faults import report_fault
-from tooltrace.mcp_server import advice, calls, labels, prompts, questions, resources
+from tooltrace.mcp_server import advice, calls, conversation, labels, prompts, questions, resources
 from tooltrace.mcp_server.answer import dumped
 from tooltrace.mcp_server.arguments import checked_arguments
 from tooltrace.mcp_server.own_calls import OwnCalls
@@ -74,7 +74,7 @@ def make_server(
 
 def served_tools(*, allow_label: bool = False, labeler: str | None = None) -> tuple[ServedTool, ...]:
     """Return the tools of a server, in the order of its list."""
-    found = (*questions.tools(), *calls.tools(), *advice.tools())
+    found = (*questions.tools(), *calls.tools(), *conversation.tools(), *advice.tools())
     return (*found, *labels.tools(labeler)) if allow_label else found
 
 
