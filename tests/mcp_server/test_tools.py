@@ -269,6 +269,34 @@ async def test_an_error_says_what_to_do(
         assert all(word in message for word in words), message
 
 
+@pytest.mark.parametrize("mode", MODES)
+async def test_an_error_is_on_the_wire_what_a_tool_error_of_the_sdk_is(
+    connected: Connect, outage_store: Path, mode: str
+) -> None:
+    client_class = pytest.importorskip("mcp.client").Client
+    mcpserver = pytest.importorskip("mcp.server.mcpserver")
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    async with connected(outage_store, mode) as client:
+        ours = await client.call_tool("call", {"call_id": "none"})
+    message = ours.content[0].text
+    reference = mcpserver.MCPServer("reference")
+
+    @reference.tool()
+    def call() -> str:
+        raise ToolError(message)
+
+    async with client_class(reference, mode=mode) as client:
+        theirs = await client.call_tool("call", {})
+    found, expected = (
+        each.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"meta"}) for each in (ours, theirs)
+    )
+    assert message == "unknown call id: attempts() lists calls, find() searches them"
+    assert found["isError"] is True
+    assert expected["content"][0].pop("text") == f"Error executing tool call: {found['content'][0].pop('text')}"
+    assert found == expected
+
+
 async def test_a_store_without_records_answers_with_no_rows(connected: Connect, tmp_path: Path) -> None:
     async with connected(tmp_path / "none.duckdb") as client:
         assert (await answer(client, "ask", question="ranking"))["rows"] == []
@@ -302,6 +330,11 @@ async def test_resources_and_prompts_are_served(connected: Connect, outage_store
         assert "since='2h'" in broke.messages[0].content.text
         with pytest.raises(Exception, match="must be a time span"):
             await client.get_prompt("what_broke", {"since": "x'); ignore"})
+        review = await client.get_prompt("review_results", {"tool": 'a"\u202e\n' + "b" * 1_000})
+        text = review.messages[0].content.text
+        assert 'of the tool "a\\"' in text
+        assert "\u202e" not in text
+        assert len(text) < 1_600
 
 
 async def test_the_schema_resource_is_valid_sql() -> None:

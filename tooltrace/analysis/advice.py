@@ -26,8 +26,6 @@ from tooltrace.store.base import QuerySession, StoreBackend
 
 NOW: Final = "24h"
 """The window of "now", unless the caller names another one."""
-MAX_ERRORS: Final = 3
-MAX_SAME: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +38,7 @@ class ToolAdvice:
     ranking: Row | None
     """The row of ``ranking`` in the window: since when the tool fails more than usual, and with which error."""
     errors: Sequence[Row]
-    """The most frequent rows of ``errors`` in the window."""
+    """The rows of ``errors`` in the window, the most frequent first."""
     retry: Proportion | None
     """Second attempts that succeeded, of all calls that failed first and made one; None where no call did."""
     calibration: Row | None
@@ -92,7 +90,7 @@ def advise_in(
         tool=tool,
         rate=next(iter(rows("failure_rate", **window)), None),
         ranking=next(iter(rows("ranking", **window)), None),
-        errors=rows("errors", **window)[:MAX_ERRORS],
+        errors=rows("errors", **window),
         retry=proportion_of(retries) if retries["n"] else None,
         calibration=next(iter(rows("calibration", tool=tool)), None),
         same=[] if arguments is None else same_arguments(attempts, arguments),

@@ -23,7 +23,7 @@ _LIST: Final = (
 _NOT_SHOWN: Final = frozenset({"named", "place", "match"})
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]{8,15}")
 _SPAN_ID: Final = re.compile(r"[0-9a-f]{16}")
-_SMALLEST: Final = 200
+_SMALLEST: Final = 40
 """Characters of each text of a call, at least."""
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from tooltrace.analysis.parameters import QueryParameter
 from tooltrace.errors import BadParameter
+from tooltrace.mcp_server.answer import cell, dumped
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,9 @@ def _what_broke(given: Mapping[str, str]) -> str:
 
 
 def _review(given: Mapping[str, str]) -> str:
-    tool = given.get("tool")
-    which = f"of the tool {tool!r} " if tool else ""
-    only = f", tool={tool!r}" if tool else ""
+    tool = dumped(cell(given["tool"])[0]) if given.get("tool") else None
+    which = f"of the tool {tool} " if tool else ""
+    only = f", tool={tool}" if tool else ""
     return (
         f"Review twenty results {which}that were reported as successes. List them with attempts(status='success'{only}, "
         "limit=20), read each with call(), and judge whether the result answers its arguments: right, wrong, or cannot tell, "
