@@ -13,6 +13,7 @@ import tooltrace as tt
 from tests.mcp_server.conftest import Connect
 from tests.mcp_server.histories import arguments, call, check_clustered, clustered, write
 from tests.stores import create_empty_store
+from tooltrace.redact.snapshot import Json
 
 MODES = {"auto": "2026-07-28", "legacy": "2025-11-25"}
 
@@ -103,12 +104,33 @@ async def test_call_shows_one_call_in_full(connected: Connect, outage_store: Pat
         assert only["attempts"] == [{"computed": {}, "copied": {"code": "TIMEOUT"}}]
 
 
+async def test_what_says_the_same_as_the_text_is_named_instead_of_repeated(connected: Connect, tmp_path: Path) -> None:
+    same = call(call_id="same", text='a "page"', result=Json(json.dumps('a "page"')), seen_text='a "page"')
+    other = call(call_id="other", text="a page", result=Json("[1]"), seen_text="another page")
+    async with connected(write(create_empty_store(tmp_path / "t.duckdb"), same, other)) as client:
+        found = await answer(client, "call", call_id="same")
+        assert found["about"]["same_as_text"] == ["result", "seen_text"]
+        assert {"result", "seen_text"}.isdisjoint(found["attempts"][0]["copied"])
+        asked = await answer(client, "call", call_id="same", fields=["result", "seen_text"])
+        assert asked["attempts"][0]["copied"] == {"result": '"a \\"page\\""', "seen_text": 'a "page"'}
+        different = await answer(client, "call", call_id="other")
+        assert "same_as_text" not in different["about"]
+        assert different["attempts"][0]["copied"]["seen_text"] == "another page"
+
+
+async def test_an_answer_without_rows_has_no_columns(connected: Connect, outage_store: Path) -> None:
+    async with connected(outage_store) as client:
+        found = await answer(client, "ask", question="failure_rate", tool="nothing")
+        assert (found["columns"], found["rows"]) == ({"computed": [], "copied": []}, [])
+
+
 async def test_a_long_text_is_read_by_pages(connected: Connect, tmp_path: Path) -> None:
     text = "".join(f"{number:07} " for number in range(7_000))
     store = write(create_empty_store(tmp_path / "t.duckdb"), call(call_id="long", text=text, seen_text=text))
     async with connected(store) as client:
         whole = await answer(client, "call", call_id="long")
-        assert {page["field"] for page in whole["cut"]["texts"]} == {"text", "seen_text"}
+        assert [page["field"] for page in whole["cut"]["texts"]] == ["text"]
+        assert whole["about"]["same_as_text"] == ["seen_text"]
         assert "offset=" in whole["cut"]["more"]
         read, offset = "", 0
         while offset < len(text):

@@ -16,7 +16,7 @@ from tooltrace.mcp_server.tools import SINCE, Caller, ServedTool
 T = TypeVar("T")
 
 _RATE: Final = ("attempts", "failures", "rate", "low", "high", "clusters", "design_effect", "too_few")
-_CHANGE: Final = (
+_BEYOND_USUAL: Final = (
     *("changed_at", "failed_since", "open_failures", "baseline_rate", "baseline_calls"),
     *("excess_failures", "excess_low", "excess_high"),
 )
@@ -64,7 +64,7 @@ class _Answer:
             "failure_rate": _of(found.rate, _RATE),
         }
         if found.is_failing:
-            now["change"] = _of(found.ranking, _CHANGE)
+            now["beyond_usual"] = _of(found.ranking, _BEYOND_USUAL)
         answer: dict[str, Any] = {
             "now": now,
             "errors": [
@@ -75,7 +75,7 @@ class _Answer:
                 for row in self._first("errors", found.errors, self._errors)
             ],
             "retry": None if found.retry is None else _proportion(found.retry),
-            "confidence": _of(found.calibration, _CALIBRATION),
+            "confidence": _calibration(found.calibration),
             "fails_with": [
                 {
                     "computed": {
@@ -136,6 +136,13 @@ class _Answer:
 
 def _of(row: Mapping[str, Any] | None, names: tuple[str, ...]) -> dict[str, Any] | None:
     return None if row is None else {name: computed(row[name]) for name in names}
+
+
+def _calibration(row: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the calibration; only n and too_few where no labelled attempt reports a confidence."""
+    if row is None or not row["n"]:
+        return {"n": 0, "too_few": True}
+    return {name: computed(row[name]) for name in _CALIBRATION}
 
 
 def _proportion(found: Proportion) -> dict[str, Any]:

@@ -108,7 +108,9 @@ def table_answer(
     """
     values = list(zip(*result.rows, strict=True)) if result.rows else [()] * len(result.fields)
     kept = [
-        at for at, field in enumerate(result.fields) if field.unit == "mark" or any(v is not None for v in values[at])
+        at
+        for at, field in enumerate(result.fields)
+        if result.rows and (field.unit == "mark" or any(v is not None for v in values[at]))
     ]
     found = _about(result, about)
     shown = kept

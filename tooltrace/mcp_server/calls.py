@@ -93,17 +93,16 @@ async def call_answer(
     """
     result = await store.query("call", id=call_id, limit=1)
     known = [name for name in result.columns if name not in _NOT_SHOWN]
-    for name in fields or ():
-        if name not in known:
-            raise BadParameter(f"a call has no field {name!r}: its fields are {', '.join(known)}{near(name, known)}")
-    if offset and len(fields or ()) != 1:
-        raise BadParameter("argument 'offset' needs 'fields' with exactly one field, whose text is read from there")
+    _check(fields or [], known, offset)
     rows = result.dicts()
     if not rows:
         raise QueryError("unknown call id: attempts() lists calls, find() searches them")
     about: dict[str, Any] = {"attempts": len(rows)}
     if rows[0]["named"] > 1:
         about["matched"] = f"{rows[0]['named']} calls match this id; this is the newest. A span_id names one attempt"
+    if fields is None and (copies := _copies_of_text(rows)):
+        about["same_as_text"] = copies
+        known = [name for name in known if name not in copies]
     wanted = [field for field in result.fields if field.name in (fields or known) and field.name not in _NOT_SHOWN]
     most = store.characters
     while True:
@@ -117,6 +116,23 @@ async def call_answer(
             raise QueryError("the call does not fit into one answer: pass fields=[…]")
         rows = rows[(len(rows) + 1) // 2 :]
         about["shown"] = f"the last {len(rows)} attempts; attempts(contains=…) lists all"
+
+
+def _check(fields: list[str], known: list[str], offset: int) -> None:
+    """Raise BadParameter for an unknown field, and for an offset without exactly one field."""
+    for name in fields:
+        if name not in known:
+            raise BadParameter(f"a call has no field {name!r}: its fields are {', '.join(known)}{near(name, known)}")
+    if offset and len(fields) != 1:
+        raise BadParameter("argument 'offset' needs 'fields' with exactly one field, whose text is read from there")
+
+
+def _copies_of_text(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the columns that say the same as ``text`` in every attempt: a result that is a text, and what the model saw."""
+    forms = {"result": lambda text: (text, dumped(text)), "seen_text": lambda text: (text,)}
+    return [
+        name for name, form in forms.items() if all(row["text"] and row.get(name) in form(row["text"]) for row in rows)
+    ]
 
 
 def _call_answer(

@@ -71,7 +71,7 @@ async def _conversation(store: ServedStore, _caller: Caller, given: dict[str, An
     if answer["cut"] and "rows" in answer["cut"]:
         answer["cut"]["more"] = f"conversation(id, step={first + len(answer['rows']) + 1})"
     if listed:
-        answer["written_by"]["tools"] = writer_of("tool")
+        answer["written_by"]["tools"] = writer_of("tools")
     return {"about": answer.pop("about"), "loops": listed, **answer}
 
 
