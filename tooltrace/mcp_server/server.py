@@ -50,7 +50,7 @@ def make_server(
     """Return the server over ``store``.
 
     ``allow_label``: offer the tool ``label``; ``labeler``: the name of its labels, which then count as truth. ``record``:
-    record the server's own calls in a local store.
+    record the server's own calls in the store.
     """
     served = served_tools(allow_label=allow_label, labeler=labeler)
     handlers = _Handlers(store, served, OwnCalls(store.store) if record else None)
