@@ -38,13 +38,13 @@ async def _advice(store: ServedStore, _caller: Caller, given: dict[str, Any]) ->
     since = given["since"] or NOW
     found = await store.run(partial(advise, store.store, given["tool"], given["arguments"], since=since))
     for errors, entries, characters in _LIMITS:
-        answer = _Answer(found, errors, entries, characters).made(since, given["arguments"] is not None)
+        answer = _AdviceAnswer(found, errors, entries, characters).made(since, given["arguments"] is not None)
         if len(dumped(answer)) <= store.characters:
             break
     return answer
 
 
-class _Answer:
+class _AdviceAnswer:
     """The evidence as an answer; each text of a trace stands in a member ``copied``."""
 
     def __init__(self, found: ToolAdvice, errors: int, entries: int, characters: int) -> None:

@@ -129,10 +129,11 @@ def _check(fields: list[str], known: list[str], offset: int) -> None:
 
 def _copies_of_text(rows: list[dict[str, Any]]) -> list[str]:
     """Return the columns that say the same as ``text`` in every attempt: a result that is a text, and what the model saw."""
-    forms = {"result": lambda text: (text, dumped(text)), "seen_text": lambda text: (text,)}
-    return [
-        name for name, form in forms.items() if all(row["text"] and row.get(name) in form(row["text"]) for row in rows)
-    ]
+
+    def repeats(name: str, text: str | None, value: Any) -> bool:
+        return bool(text) and (value == text or (name == "result" and value == dumped(text)))
+
+    return [name for name in ("result", "seen_text") if all(repeats(name, row["text"], row[name]) for row in rows)]
 
 
 def _call_answer(

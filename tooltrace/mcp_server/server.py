@@ -190,5 +190,5 @@ def _listed(tool: ServedTool) -> types.Tool:
 
 
 def _failed(message: str) -> types.CallToolResult:
-    message, _ = cell(message, MAX_ERROR)
-    return types.CallToolResult(content=[types.TextContent(type="text", text=message)], is_error=True)
+    text, _ = cell(message, MAX_ERROR)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text or "")], is_error=True)
