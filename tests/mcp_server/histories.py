@@ -45,6 +45,9 @@ INJECTIONS = tuple(
     )
 )
 
+TOGETHER = "together"
+"""Conversation of the hostile history in which every injection is the name of a tool that fails three times."""
+
 HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e0fff]"
@@ -183,6 +186,18 @@ def hostile(texts: tuple[str, ...] = INJECTIONS) -> list[Record]:
             records.append(
                 call(tool=text, call_id=f"{number} {text}"[:60], conversation_id=text, started_at=moment, **fields)
             )
+    records += [
+        call(
+            tool=text,
+            conversation_id=TOGETHER,
+            status="error",
+            code=text[:60],
+            error_message=text,
+            call_id=f"{turn} {text}",
+        )
+        for text in texts
+        for turn in range(3)
+    ]
     for turn in range(30):  # enough for verdicts on a tool with an ordinary name
         text = texts[turn % len(texts)]
         error = {"status": "error", "code": text[:40], "error_message": text}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.mcp_server.conftest import Connect
-from tests.mcp_server.histories import HIDDEN, INJECTIONS, MARK
+from tests.mcp_server.histories import HIDDEN, INJECTIONS, MARK, TOGETHER
 from tooltrace.analysis.briefing import briefing
 from tooltrace.mcp_server.questions import questions
 
@@ -54,7 +54,7 @@ def given_for_each_tool() -> list[tuple[str, dict[str, Any], int]]:
     ]
     asked += [("attempts", {"tool": text}, 1) for text in INJECTIONS]
     asked += [("call", {"call_id": f"{number} {text}"[:60]}, 10) for number, text in enumerate(INJECTIONS)]
-    asked += [("conversation", {"id": text}, 3) for text in INJECTIONS]
+    asked += [("conversation", {"id": TOGETHER}, 3 * len(INJECTIONS)), ("conversation", {"id": INJECTIONS[0]}, 3)]
     asked += [("advice", {"tool": text, "arguments": {text: text, "q": text}}, 1) for text in INJECTIONS]
     asked += [("advice", {"tool": "fetch"}, 1)]
     asked += [

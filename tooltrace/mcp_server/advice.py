@@ -23,7 +23,10 @@ _BEYOND_USUAL: Final = (
 _ERROR: Final = (
     *("n", "share", "share_low", "share_high", "last_seen", "retryable_share", "retryable_low", "retryable_high"),
 )
-_WRITTEN_BY: Final = {"code": "tool", "message": "tool", "tool": "application", "argument": "model", "value": "model"}
+_WRITTEN_BY: Final = {
+    **{"code": "tool", "message": "tool", "tool": "application", "argument": "model", "value": "model"},
+    **{"call_id": "model", "example_call_id": "model"},
+}
 _CALIBRATION: Final = (
     *("n", "mean_confidence", "accuracy", "accuracy_low", "accuracy_high", "gap", "gap_low", "gap_high"),
     *("clusters", "design_effect", "too_few"),
