@@ -81,7 +81,7 @@ def test_a_store_that_is_away_raises_nothing_and_leaves_nothing(folders: Path) -
     assert list(folders.iterdir()) == []
 
 
-def test_a_store_without_a_destination_is_asked_once(folders: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_destination_that_cannot_be_made_is_requested_once(folders: Path, caplog: pytest.LogCaptureFixture) -> None:
     store = RemoteStore(MissingExtra("the destination 'otlp' needs a package"))
     calls = OwnCalls(store)
     ask(calls)

@@ -104,7 +104,7 @@ async def test_call_shows_one_call_in_full(connected: Connect, outage_store: Pat
         assert only["attempts"] == [{"computed": {}, "copied": {"code": "TIMEOUT"}}]
 
 
-async def test_what_says_the_same_as_the_text_is_named_instead_of_repeated(connected: Connect, tmp_path: Path) -> None:
+async def test_fields_equal_to_the_text_are_named_instead_of_repeated(connected: Connect, tmp_path: Path) -> None:
     same = call(call_id="same", text='a "page"', result=Json(json.dumps('a "page"')), seen_text='a "page"')
     other = call(call_id="other", text="a page", result=Json("[1]"), seen_text="another page")
     async with connected(write(create_empty_store(tmp_path / "t.duckdb"), same, other)) as client:
@@ -176,7 +176,7 @@ async def test_a_conversation_has_one_line_a_step_and_marks_the_loops_of_the_que
         assert row(await answer(client, "conversation", id="c", step=4))["step"] == 4
 
 
-async def test_pages_of_equal_requests_with_progress_are_no_loop(connected: Connect, tmp_path: Path) -> None:
+async def test_equal_requests_with_different_results_are_not_a_loop(connected: Connect, tmp_path: Path) -> None:
     """Equal arguments alone are not a loop: the query ``loops`` looks at results too."""
     start = datetime.now(UTC) - timedelta(minutes=5)
     records = [

@@ -24,8 +24,10 @@ _ERROR: Final = (
     *("n", "share", "share_low", "share_high", "last_seen", "retryable_share", "retryable_low", "retryable_high"),
 )
 _WRITTEN_BY: Final = {
-    **{"code": "tool", "message": "tool", "tool": "application", "argument": "model", "value": "model"},
-    **{"call_id": "model", "example_call_id": "model"},
+    "code": "tool",
+    "message": "tool",
+    "tool": "application",
+    **dict.fromkeys(("argument", "value", "call_id", "example_call_id"), "model"),
 }
 _CALIBRATION: Final = (
     *("n", "mean_confidence", "accuracy", "accuracy_low", "accuracy_high", "gap", "gap_low", "gap_high"),

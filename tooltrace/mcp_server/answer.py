@@ -28,7 +28,7 @@ MAX_CHARACTERS: Final = 16_000
 MAX_CELL: Final = 300
 """Characters of one text in a row; ``call`` shows texts in full."""
 MIN_CELL: Final = 10
-"""The same where a row has so many columns that it would not fit otherwise."""
+"""The same for a row whose columns would not fit otherwise."""
 CUT_RESERVE: Final = 600
 """Characters kept free for the member ``cut``."""
 CHARACTERS_PER_TOKEN: Final = 3.0
