@@ -8,35 +8,23 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from tooltrace.analysis.evidence import (
-    Proportion,
-    alternatives,
-    failing_arguments,
-    same_arguments,
-    wilson,
-)
+from tooltrace.analysis.evidence import alternatives, failing_arguments, same_arguments
+from tooltrace.analysis.proportion import ClusterSums, Proportion
 
 NOW = datetime(2026, 3, 1, 12)
 
 
+def independent(k: int, n: int) -> Proportion:
+    return ClusterSums(n, n, k, k, k, n).proportion()
+
+
 def attempt(number: int, *, failed: bool, arguments: Any, conversation: str | None = None) -> dict[str, Any]:
     return {
-        "span_id": f"{number:016x}", "conversation_id": conversation or f"c{number}", "status": "error" if failed else "success",
+        "span_id": f"{number:016x}", "draw": conversation or f"c{number}", "status": "error" if failed else "success",
         "arguments": arguments if isinstance(arguments, str | None) else json.dumps(arguments),
     }  # fmt: skip
-
-
-@given(n=st.integers(1, 500), share=st.floats(0, 1), comparisons=st.integers(1, 40))
-def test_the_interval_is_wilsons_at_bonferronis_level(n: int, share: float, comparisons: int) -> None:
-    k = round(n * share)
-    found = wilson(k, n, comparisons)
-    expected = proportion_confint(k, n, alpha=0.05 / comparisons, method="wilson")
-    assert (found.low, found.high) == pytest.approx(expected, abs=1e-9)
-    assert wilson(0, 0) == Proportion(0, 0, 0.0, 1.0)
 
 
 def test_an_argument_with_which_everything_fails_is_found() -> None:
@@ -82,6 +70,43 @@ def test_chance_states_an_argument_in_at_most_one_of_twenty_histories() -> None:
     assert false <= 10
 
 
+def test_chance_in_conversations_that_differ_states_an_argument_in_at_most_one_of_twenty_histories() -> None:
+    """A conversation has one value of the argument, and fails mostly or seldom, whatever the value is."""
+    dice = random.Random(5)
+    false = 0
+    for _ in range(200):
+        rows = []
+        for conversation in range(16):
+            share, value = dice.choice((0.9, 0.1)), dice.randrange(3)
+            for _ in range(8):
+                failed = dice.random() < share
+                rows.append(
+                    attempt(len(rows), failed=failed, arguments={"a": value}, conversation=f"talk{conversation}")
+                )
+        false += bool(failing_arguments(rows))
+    assert false <= 10
+
+
+def test_the_interval_of_an_argument_counts_conversations() -> None:
+    """Ten conversations of four attempts each that fail as a whole are ten draws, by hand: effective n = 40 / 4."""
+    rows = [
+        attempt(n, failed=n < 40, arguments={"site": "b" if n < 40 else "a"}, conversation=f"talk{n // 4}")
+        for n in range(80)
+    ]
+    [found] = failing_arguments(rows)
+    assert (found.failed.k, found.failed.n, found.failed.clusters, found.failed.design_effect) == (40, 40, 10, 4.0)
+    assert found.failed.low == pytest.approx(proportion_confint(10, 10, method="wilson")[0])
+    assert (found.others.k, found.others.n, found.others.clusters, found.others.design_effect) == (0, 40, 10, 4.0)
+
+
+def test_four_conversations_of_many_attempts_state_nothing() -> None:
+    rows = [
+        attempt(n, failed=n < 40, arguments={"site": "b" if n < 40 else "a"}, conversation=f"talk{n // 10}")
+        for n in range(80)
+    ]
+    assert failing_arguments(rows) == []
+
+
 def steps(*names: str) -> list[dict[str, Any]]:
     """Conversations of attempts; a name with a ``!`` failed."""
     found = []
@@ -101,14 +126,23 @@ def steps(*names: str) -> list[dict[str, Any]]:
 
 def test_the_tool_that_worked_after_failures_is_an_alternative() -> None:
     rows = steps(*["fetch! fetch! search"] * 12, *["fetch! other!"] * 12, *["search fetch"] * 5)
-    [found] = alternatives("fetch", rows, wilson(36, 41))
+    [found] = alternatives("fetch", rows, independent(36, 41))
     assert (found.tool, found.worked[:2]) == ("search", (12, 12)), "both failures before one search count once"
 
 
 def test_an_alternative_works_more_often_than_the_tool() -> None:
     rows = steps(*["fetch! search"] * 6, *["fetch! search!"] * 5)
-    assert alternatives("fetch", rows, wilson(11, 40)) == []
-    assert alternatives("fetch", steps(*["fetch! search"] * 4), wilson(20, 20)) == [], "four are too few"
+    assert alternatives("fetch", rows, independent(11, 40)) == []
+    assert alternatives("fetch", steps(*["fetch! search"] * 4), independent(20, 20)) == [], "four are too few"
+
+
+def test_the_interval_of_an_alternative_counts_conversations() -> None:
+    """Six conversations in which search worked three times each are six draws."""
+    rows = steps(*["fetch! search fetch! search fetch! search"] * 6)
+    [found] = alternatives("fetch", rows, independent(36, 40))
+    assert (found.worked.k, found.worked.n, found.worked.clusters, found.worked.design_effect) == (18, 18, 6, 3.0)
+    assert found.worked.low == pytest.approx(proportion_confint(6, 6, method="wilson")[0])
+    assert alternatives("fetch", steps(*["fetch! search " * 9] * 4), independent(36, 40)) == [], "four conversations"
 
 
 def test_the_same_arguments_are_found_in_any_order_of_members() -> None:

@@ -14,6 +14,7 @@ from tests.mcp_server.conftest import Connect
 from tests.mcp_server.histories import HIDDEN, arguments, call, write
 from tests.stores import create_empty_store
 from tooltrace.mcp_server.answer import MAX_CHARACTERS, dumped, estimated_tokens, table_answer
+from tooltrace.redact.snapshot import Json
 from tooltrace.store.result import QueryResult, ResultColumn
 
 MAX_LIST_TOKENS = 1_500
@@ -69,10 +70,82 @@ async def test_an_answer_is_never_longer_than_the_limit_and_says_what_was_cut(
             assert not result.is_error, result.content[0].text
             text = result.content[0].text
             assert len(text) <= characters, (tool, len(text))
-            if tool != "advice":
-                cut = json.loads(text)["cut"]
-                assert cut is not None, tool
-                assert cut["more"], tool
+            cut = json.loads(text)["cut"]
+            assert cut is not None, tool
+            assert cut["more"], tool
+
+
+NAME = '\\"\u202e' * 1_000
+"""A name of 3,000 characters, each of which takes two or more in JSON."""
+COLUMNS = f"SELECT {','.join(f'1 a{number}' for number in range(2_400))}"
+"""A query whose names of columns alone are longer than an answer."""
+
+
+@pytest.fixture(scope="module")
+def monstrous_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Names of thousands of characters everywhere, arguments and attributes with thousands of members, and all of it fails."""
+    records: list[Any] = []
+    members = {f"{number} {NAME}"[:200]: NAME[:70] for number in range(1_000)}
+    for number in range(24):
+        given: dict[str, Any] = {
+            "tool": NAME, "tool_version": NAME, "agent": NAME, "call_id": f"{number} {NAME}", "status": "error",
+            "code": NAME, "error_type": NAME, "error_message": NAME, "suggestion": NAME, "user_message": NAME,
+            "explanation": NAME, "text": NAME, "seen_text": NAME, "conversation_id": NAME if number < 10 else f"{number} {NAME}",
+            "attributes": Json(json.dumps(members)), "signals": Json(json.dumps(dict.fromkeys(members, 0.5))),
+            "arguments": arguments(**{NAME[:200]: NAME[:70], "q": NAME[:60]} | (members if number == 0 else {})),
+        }  # fmt: skip
+        records.append(call(**given))
+        records.append(
+            call(tool=f"{NAME} other", conversation_id=given["conversation_id"], arguments=given["arguments"])
+        )
+    for number in range(20):
+        records.append(call(tool=NAME, arguments=arguments(q="fine", other=number)))
+    return write(create_empty_store(tmp_path_factory.mktemp("monstrous") / "monstrous.duckdb"), *records)
+
+
+@pytest.mark.parametrize("characters", [MAX_CHARACTERS, 4_000])
+async def test_answers_about_huge_names_and_thousands_of_columns_are_no_longer(
+    connected: Connect, monstrous_store: Path, characters: int
+) -> None:
+    same = {NAME[:200]: NAME[:70], "q": NAME[:60]}
+    asked: list[tuple[str, dict[str, Any]]] = [
+        *(("ask", {"question": question, "limit": 200}) for question in ("errors", "ranking", "loops")),
+        ("ask", {"question": "failure_rate", "by": f"tool,version,code,agent,conversation,attributes.{'z' * 300}"}),
+        ("attempts", {"limit": 100}), ("find", {"text": NAME[:6], "limit": 100}), ("conversation", {"id": NAME}),
+        ("call", {"call_id": f"0 {NAME}"}), ("compare", {"what": "7d"}), ("advice", {"tool": NAME, "arguments": same}),
+        ("sql", {"query": "SELECT * FROM tool_calls"}), ("sql", {"query": COLUMNS}),
+    ]  # fmt: skip
+    wrong: list[tuple[str, dict[str, Any]]] = [
+        ("ask", {"question": NAME}), ("ask", {"question": "errors", "by": NAME}), ("compare", {"what": NAME}),
+        ("call", {"call_id": NAME}), ("call", {"call_id": f"0 {NAME}", "fields": [NAME]}), (NAME, {}),
+        ("sql", {"query": f"SELECT '{NAME}' FROM nothing"}), ("attempts", {NAME: 1}),
+    ]  # fmt: skip
+    async with connected(monstrous_store, characters=characters) as client:
+        for tool, given_ in asked:
+            result = await client.call_tool(tool, given_)
+            text = result.content[0].text
+            assert not result.is_error, (tool, text)
+            assert len(text) <= characters, (tool, given_, len(text))
+            found = json.loads(text)
+            if found["cut"]:
+                assert found["cut"].get("more") or found["cut"].get("texts"), tool
+            shown = (found["cut"] or {}).get("rows", {}).get("shown")
+            assert shown != 0, (tool, given_)
+            assert not HIDDEN.search(text)
+        for tool, given_ in wrong:
+            result = await client.call_tool(tool, given_)
+            assert result.is_error
+            assert len(result.content[0].text) <= 1_000
+            assert not HIDDEN.search(result.content[0].text.replace("\n", ""))
+
+
+async def test_columns_that_do_not_fit_are_counted(connected: Connect, monstrous_store: Path) -> None:
+    async with connected(monstrous_store) as client:
+        found = (await client.call_tool("sql", {"query": COLUMNS})).structured_content
+        cut = found["cut"]["columns"]
+        assert cut["of"] == 2_400
+        assert cut["shown"] == len(found["columns"]["computed"]) == len(found["rows"][0]["computed"])
+        assert found["cut"]["more"]
 
 
 async def test_pages_of_a_cut_conversation_join(connected: Connect, large_store: Path) -> None:

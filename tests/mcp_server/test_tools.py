@@ -11,8 +11,9 @@ import pytest
 
 import tooltrace as tt
 from tests.mcp_server.conftest import Connect
-from tests.mcp_server.histories import arguments, call, write
+from tests.mcp_server.histories import arguments, call, check_clustered, clustered, write
 from tests.stores import create_empty_store
+from tooltrace.redact.snapshot import Json
 
 MODES = {"auto": "2026-07-28", "legacy": "2025-11-25"}
 
@@ -44,7 +45,7 @@ async def test_one_server_speaks_both_versions_of_the_protocol(
     async with connected(outage_store, mode) as client:
         assert client.protocol_version == MODES[mode]
         names = [tool.name for tool in (await client.list_tools()).tools]
-        assert names == ["ask", "compare", "sql", "attempts", "call", "conversation", "find", "advice"]
+        assert names == ["ask", "compare", "sql", "attempts", "call", "find", "conversation", "advice"]
         found = await answer(client, "ask", question="failure_rate", since="24h", tool="fetch")
         assert row(found)["attempts"] == 40
 
@@ -103,12 +104,33 @@ async def test_call_shows_one_call_in_full(connected: Connect, outage_store: Pat
         assert only["attempts"] == [{"computed": {}, "copied": {"code": "TIMEOUT"}}]
 
 
+async def test_fields_equal_to_the_text_are_named_instead_of_repeated(connected: Connect, tmp_path: Path) -> None:
+    same = call(call_id="same", text='a "page"', result=Json(json.dumps('a "page"')), seen_text='a "page"')
+    other = call(call_id="other", text="a page", result=Json("[1]"), seen_text="another page")
+    async with connected(write(create_empty_store(tmp_path / "t.duckdb"), same, other)) as client:
+        found = await answer(client, "call", call_id="same")
+        assert found["about"]["same_as_text"] == ["result", "seen_text"]
+        assert {"result", "seen_text"}.isdisjoint(found["attempts"][0]["copied"])
+        asked = await answer(client, "call", call_id="same", fields=["result", "seen_text"])
+        assert asked["attempts"][0]["copied"] == {"result": '"a \\"page\\""', "seen_text": 'a "page"'}
+        different = await answer(client, "call", call_id="other")
+        assert "same_as_text" not in different["about"]
+        assert different["attempts"][0]["copied"]["seen_text"] == "another page"
+
+
+async def test_an_answer_without_rows_has_no_columns(connected: Connect, outage_store: Path) -> None:
+    async with connected(outage_store) as client:
+        found = await answer(client, "ask", question="failure_rate", tool="nothing")
+        assert (found["columns"], found["rows"]) == ({"computed": [], "copied": []}, [])
+
+
 async def test_a_long_text_is_read_by_pages(connected: Connect, tmp_path: Path) -> None:
     text = "".join(f"{number:07} " for number in range(7_000))
     store = write(create_empty_store(tmp_path / "t.duckdb"), call(call_id="long", text=text, seen_text=text))
     async with connected(store) as client:
         whole = await answer(client, "call", call_id="long")
-        assert {page["field"] for page in whole["cut"]["texts"]} == {"text", "seen_text"}
+        assert [page["field"] for page in whole["cut"]["texts"]] == ["text"]
+        assert whole["about"]["same_as_text"] == ["seen_text"]
         assert "offset=" in whole["cut"]["more"]
         read, offset = "", 0
         while offset < len(text):
@@ -118,21 +140,54 @@ async def test_a_long_text_is_read_by_pages(connected: Connect, tmp_path: Path) 
         assert read == text
 
 
-async def test_a_conversation_has_one_line_a_step_and_marks_loops(connected: Connect, tmp_path: Path) -> None:
+LOOPING = {
+    "repeat": ("repeat", ["fetch", "fetch", "read", "fetch"], {"arguments": arguments(q=1), "text": "nothing"}, [1, 1, None, 1]),
+    "error": ("error", ["fetch", "fetch", "read", "fetch"], {"status": "error", "code": "TIMEOUT", "error_message": "late"}, [1, 1, None, 1]),
+    "alternation": ("alternation", ["a", "b", "a", "b", "a", "b", "read"], {"arguments": arguments(q=1), "text": "nothing"}, [1] * 6 + [None]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", LOOPING)
+async def test_a_conversation_has_one_line_a_step_and_marks_the_loops_of_the_query(
+    connected: Connect, tmp_path: Path, kind: str
+) -> None:
+    _, tools, fields, marks = LOOPING[kind]
     start = datetime.now(UTC) - timedelta(minutes=5)
-    same = [
-        call(tool="fetch", conversation_id="c", started_at=start + timedelta(seconds=number), arguments=arguments(q=1))
-        for number in range(4)
-    ]
-    other = call(tool="fetch", conversation_id="c", started_at=start + timedelta(seconds=9), arguments=arguments(q=2))
-    async with connected(write(create_empty_store(tmp_path / "t.duckdb"), *same, other)) as client:
+    records = []
+    for number, tool in enumerate(tools):
+        looping = (
+            {"arguments": arguments(q=number), **fields} if tool != "read" else {"arguments": arguments(page=number)}
+        )
+        moment = start + timedelta(seconds=number)
+        records.append(call(tool=tool, conversation_id="c", started_at=moment, **looping))
+    later = {"tool": tools[0], "conversation_id": "c", "text": "something", "arguments": arguments(q="other")}
+    records.append(call(**later, started_at=start + timedelta(seconds=30)))
+    store = write(create_empty_store(tmp_path / "t.duckdb"), *records)
+    async with connected(store) as client:
         found = await answer(client, "conversation", id="c")
-        assert found["about"] | {"started_at": None, "read": None} == {
-            "steps": 5, "loops": 1, "started_at": None, "read": None,
-        }  # fmt: skip
-        marks = [(row(found, number)["same"], row(found, number)["same_of"]) for number in range(5)]
-        assert marks == [(1, 4), (2, 4), (3, 4), (4, 4), (None, None)]
-        assert row(await answer(client, "conversation", id="c", step=5))["step"] == 5
+        assert (found["about"]["steps"], found["about"]["loops"]) == (len(records), 1)
+        [loop] = found["loops"]
+        [defined] = tt.query("loops", conversation="c", store=store).dicts()
+        assert loop["computed"]["kind"] == defined["kind"] == kind
+        assert loop["computed"]["repeats"] == defined["repeats"] == 3
+        assert loop["copied"] == {"tools": defined["tools"]}
+        at = found["columns"]["computed"].index("loop")
+        assert [each["computed"][at] for each in found["rows"]] == [*marks, None]
+        assert row(await answer(client, "conversation", id="c", step=4))["step"] == 4
+
+
+async def test_equal_requests_with_different_results_are_not_a_loop(connected: Connect, tmp_path: Path) -> None:
+    """Equal arguments alone are not a loop: the query ``loops`` looks at results too."""
+    start = datetime.now(UTC) - timedelta(minutes=5)
+    records = [
+        call(tool="next", conversation_id="c", started_at=start + timedelta(seconds=number), arguments=arguments(q=1),
+             text=f"page {number}")
+        for number in range(5)
+    ]  # fmt: skip
+    async with connected(write(create_empty_store(tmp_path / "t.duckdb"), *records)) as client:
+        found = await answer(client, "conversation", id="c")
+        assert (found["about"]["loops"], found["loops"]) == (0, [])
+        assert "loop" not in found["columns"]["computed"]
 
 
 async def test_find_searches_and_compare_compares(connected: Connect, outage_store: Path) -> None:
@@ -155,14 +210,25 @@ async def test_advice_states_the_evidence_on_a_call(connected: Connect, outage_s
         assert found["errors"][0]["copied"]["code"] == "TIMEOUT"
         assert found["fails_with"][0]["copied"] == {"argument": "url", "value": "b.example"}
         assert found["fails_with"][0]["computed"]["with"] | {"low": 0, "high": 0} == {
-            "k": 24, "n": 24, "share": 1.0, "low": 0, "high": 0,
+            "k": 24, "n": 24, "share": 1.0, "low": 0, "high": 0, "clusters": 24, "design_effect": 1.0, "too_few": False,
         }  # fmt: skip
         assert found["worked_after_failure"][0]["copied"] == {"tool": "search"}
-        assert found["same_arguments"]["computed"] == {"attempts": 1, "failed": 1, "of_attempts_read": 40}
+        same = found["same_arguments"]["computed"]
+        assert (same["failed"]["k"], same["failed"]["n"], same["of_attempts_read"]) == (1, 1, 40)
+        assert same["failed"]["too_few"] is True
         assert found["same_arguments"]["last_failures"][0]["copied"]["code"] == "TIMEOUT"
         fine = await answer(client, "advice", tool="search")
         assert fine["now"]["fails_more_than_usual"] is False
         assert "same_arguments" not in fine
+
+
+async def test_intervals_of_advice_count_conversations(connected: Connect, tmp_path: Path) -> None:
+    store = write(create_empty_store(tmp_path / "t.duckdb"), *clustered())
+    async with connected(store) as client:
+        check_clustered(await answer(client, "advice", tool="fetch", arguments={"site": "b"}))
+        rates = row(await answer(client, "ask", question="failure_rate", since="24h", tool="fetch"))
+        shown = (await answer(client, "advice", tool="fetch"))["now"]["failure_rate"]
+        assert all(shown[name] == rates[name] for name in ("low", "high", "clusters", "design_effect", "too_few"))
 
 
 async def test_sql_runs_in_the_sandbox(connected: Connect, outage_store: Path) -> None:
@@ -225,6 +291,34 @@ async def test_an_error_says_what_to_do(
         assert all(word in message for word in words), message
 
 
+@pytest.mark.parametrize("mode", MODES)
+async def test_an_error_is_on_the_wire_what_a_tool_error_of_the_sdk_is(
+    connected: Connect, outage_store: Path, mode: str
+) -> None:
+    client_class = pytest.importorskip("mcp.client").Client
+    mcpserver = pytest.importorskip("mcp.server.mcpserver")
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    async with connected(outage_store, mode) as client:
+        ours = await client.call_tool("call", {"call_id": "none"})
+    message = ours.content[0].text
+    reference = mcpserver.MCPServer("reference")
+
+    @reference.tool()
+    def call() -> str:
+        raise ToolError(message)
+
+    async with client_class(reference, mode=mode) as client:
+        theirs = await client.call_tool("call", {})
+    found, expected = (
+        each.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"meta"}) for each in (ours, theirs)
+    )
+    assert message == "unknown call id: attempts() lists calls, find() searches them"
+    assert found["isError"] is True
+    assert expected["content"][0].pop("text") == f"Error executing tool call: {found['content'][0].pop('text')}"
+    assert found == expected
+
+
 async def test_a_store_without_records_answers_with_no_rows(connected: Connect, tmp_path: Path) -> None:
     async with connected(tmp_path / "none.duckdb") as client:
         assert (await answer(client, "ask", question="ranking"))["rows"] == []
@@ -258,6 +352,11 @@ async def test_resources_and_prompts_are_served(connected: Connect, outage_store
         assert "since='2h'" in broke.messages[0].content.text
         with pytest.raises(Exception, match="must be a time span"):
             await client.get_prompt("what_broke", {"since": "x'); ignore"})
+        review = await client.get_prompt("review_results", {"tool": 'a"\u202e\n' + "b" * 1_000})
+        text = review.messages[0].content.text
+        assert 'of the tool "a\\"' in text
+        assert "\u202e" not in text
+        assert len(text) < 1_600
 
 
 async def test_the_schema_resource_is_valid_sql() -> None:

@@ -95,6 +95,38 @@ async def test_the_pages_have_the_server_at_mcp(outage_store: Path) -> None:
         assert httpx.get(address, timeout=120).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/tooltrace/mcp", "/mcp"])
+async def test_behind_a_root_path_the_same_checks_hold(outage_store: Path, path: str) -> None:
+    """Whether the proxy removes the prefix or not."""
+    with running(Site.of(outage_store, host="127.0.0.1", names=("traces.example",), prefix="/tooltrace")) as address:
+        for mode, version in MODES.items():
+            async with mcp_client.Client(f"{address}{path}", mode=mode) as client:
+                assert client.protocol_version == version
+                assert len((await client.list_tools()).tools) == 8
+        assert post(f"{address}{path}", host="traces.example").status_code == 200
+        assert post(f"{address}{path}", host="traces.example", origin="https://traces.example").status_code == 200
+        assert post(f"{address}{path}", host="evil.example").status_code == 421
+        assert post(f"{address}{path}", origin="https://evil.example").status_code == 403
+
+
+@pytest.mark.parametrize("prefix", ["", "/tooltrace"])
+def test_where_others_can_reach_the_pages_mcp_wants_the_token(outage_store: Path, prefix: str) -> None:
+    site = Site.of(
+        outage_store, host="0.0.0.0", prefix=prefix
+    )  # a site for any interface; the test listens on loopback
+    assert site.token is not None
+    with running(site) as address:
+        place, token = f"{address}{prefix}/mcp", {"authorization": f"Bearer {site.token}"}
+        refused = post(place)
+        assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+        assert post(place, cookie=f"tooltrace_token={site.token}").status_code == 401, (
+            "that cookie permits reading pages"
+        )
+        assert post(place, **token, origin="https://evil.example").status_code == 403
+        assert post(place, **token, host="evil.example").status_code == 421
+        assert post(place, **token).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -13,6 +13,11 @@ pytestmark = pytest.mark.long
 EXAMPLES = Path(__file__).parents[2] / "examples"
 INTEGRATIONS = Path(__file__).parents[2] / "tooltrace" / "integrations"
 SHOWN = {
+    "briefing_agent.py": (
+        '"search" worked 20 of 20 times',
+        "│ alone   │    60 │     20 │",
+        "│ briefed │    40 │      0 │",
+    ),
     "confidence.py": ("envelope/hidden", "heuristic", "INVALID_PARAM", "0.9"),
     "eino.py": ("SKU_MALFORMED", "Retryable: yes", "Error TIMEOUT"),
     "magic.py": ("PERMISSION_DENIED", "refused: a message needs the id", "(The tool finished and returned nothing.)"),

@@ -11,23 +11,21 @@ from tooltrace.analysis.catalog import find
 from tooltrace.analysis.evidence import (
     Alternative,
     FailingArgument,
-    Proportion,
     Row,
     alternatives,
     attempts_statement,
     failing_arguments,
+    retries_statement,
     same_arguments,
     steps_statement,
-    wilson,
 )
 from tooltrace.analysis.parameters import Time
+from tooltrace.analysis.proportion import Proportion, failed_proportion, proportion_of
 from tooltrace.analysis.verdict import is_failing
 from tooltrace.store.base import QuerySession, StoreBackend
 
 NOW: Final = "24h"
 """The window of "now", unless the caller names another one."""
-MAX_ERRORS: Final = 3
-MAX_SAME: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,10 +38,9 @@ class ToolAdvice:
     ranking: Row | None
     """The row of ``ranking`` in the window: since when the tool fails more than usual, and with which error."""
     errors: Sequence[Row]
-    """The most frequent rows of ``errors`` in the window."""
+    """The rows of ``errors`` in the window, the most frequent first."""
     retry: Proportion | None
-    """Second attempts that succeeded, of all calls that made one."""
-    retry_too_few: bool
+    """Second attempts that succeeded, of all calls that failed first and made one; None where no call did."""
     calibration: Row | None
     """The row of ``calibration`` over all labelled attempts."""
     same: Sequence[Row]
@@ -67,8 +64,8 @@ def advise(
     if not store.exists():
         find("failure_rate").bind(since=since)
         return ToolAdvice(
-            tool=tool, rate=None, ranking=None, errors=(), retry=None, retry_too_few=True, calibration=None, same=(),
-            same_read=0, arguments=[], alternatives=[],
+            tool=tool, rate=None, ranking=None, errors=(), retry=None, calibration=None, same=(), same_read=0,
+            arguments=[], alternatives=[],
         )  # fmt: skip
     with store.session() as session:
         return advise_in(session, tool, arguments, since=since)
@@ -86,19 +83,18 @@ def advise_in(
         return session.query(find(name).statement(may_start_later=True, **params)).dicts()
 
     attempts = session.query(attempts_statement(tool, start)).dicts()
-    second = next((row for row in rows("retry_survival", **window) if row["k"] == 2), None)
-    failed = sum(row["status"] == "error" for row in attempts)
-    steps = session.query(steps_statement(tool, start)).dicts() if failed else []
+    [retries] = session.query(retries_statement(tool, start)).dicts()
+    failing = failed_proportion(attempts)
+    steps = session.query(steps_statement(tool, start)).dicts() if failing.k else []
     return ToolAdvice(
         tool=tool,
         rate=next(iter(rows("failure_rate", **window)), None),
         ranking=next(iter(rows("ranking", **window)), None),
-        errors=rows("errors", **window)[:MAX_ERRORS],
-        retry=None if second is None else wilson(second["succeeded"], second["at_risk"]),
-        retry_too_few=second is None or bool(second["too_few"]),
+        errors=rows("errors", **window),
+        retry=proportion_of(retries) if retries["n"] else None,
         calibration=next(iter(rows("calibration", tool=tool)), None),
         same=[] if arguments is None else same_arguments(attempts, arguments),
         same_read=len(attempts),
         arguments=failing_arguments(attempts),
-        alternatives=alternatives(tool, steps, wilson(failed, len(attempts))),
+        alternatives=alternatives(tool, steps, failing),
     )

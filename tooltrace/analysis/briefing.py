@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from tooltrace.analysis.advice import NOW, ToolAdvice, advise_in
 from tooltrace.analysis.catalog import find
-from tooltrace.analysis.evidence import Proportion
 from tooltrace.analysis.parameters import Time
+from tooltrace.analysis.proportion import Proportion
 from tooltrace.analysis.verdict import is_failing
 from tooltrace.core.keywords import checked_keywords
 from tooltrace.core.visible import visible_evidence
@@ -110,7 +110,7 @@ def _lines(advice: ToolAdvice, tools: Iterable[str] | None) -> Iterator[str]:
     for other in others[:1]:
         yield f"  After its failures, {_quoted(other.tool)} worked {_counted(other.worked)}."
     retry = advice.retry
-    if retry is not None and not advice.retry_too_few and (retry.high < 0.5 or retry.low > 0.5):
+    if retry is not None and not retry.too_few and (retry.high < 0.5 or retry.low > 0.5):
         yield f"  A retry {'helped' if retry.low > 0.5 else 'rarely helped'}: {_counted(retry)}."
     if row["message"]:
         yield f"  Last error text: {_quoted(row['message'])}"

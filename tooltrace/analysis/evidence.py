@@ -1,22 +1,21 @@
 """Evidence about one tool out of its attempts: with which arguments it fails, what worked instead, and whether retries do.
 
-Each finding is stated only where intervals decide: 95 % Wilson intervals, wider by Bonferroni where several arguments or
-tools were looked at, that do not overlap those of the rest.
+Each finding is stated only where intervals decide that do not overlap those of the rest: 95 % intervals that count clusters,
+as those of the query ``failure_rate`` do, wider by Bonferroni where several arguments or tools were looked at.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from statistics import NormalDist
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import orjson
 
+from tooltrace.analysis.proportion import ClusterCounts, Proportion
 from tooltrace.store.result import Statement
 
 MAX_ATTEMPTS: Final = 2_000
@@ -25,8 +24,6 @@ MAX_STEPS: Final = 20_000
 """Attempts that are read of the conversations in which the tool failed."""
 MIN_N: Final = 5
 """Attempts with an argument, without it, or of another tool, below which nothing is stated."""
-MIN_CONVERSATIONS: Final = 3
-"""Conversations in which an argument failed, where conversations are known: calls of one are alike."""
 MAX_ARGUMENTS: Final = 4_000
 """Characters of the arguments of one attempt that are read."""
 _MAX_VALUE: Final = 80
@@ -36,12 +33,50 @@ _MAX_DISTANCE: Final = 10
 Row = Mapping[str, Any]
 
 _ATTEMPTS: Final = f"""
-SELECT span_id, call_id, conversation_id, started_at, status, code,
-    left(error_message, 500) AS message, left(CAST(arguments AS TEXT), {MAX_ARGUMENTS + 1}) AS arguments
-FROM attempts
-WHERE tool = $tool AND ($since IS NULL OR started_at >= $since) AND is_finished(status, ending)
+SELECT span_id, call_id, started_at, status, code, message, arguments,
+    coalesce(min(draw) OVER (PARTITION BY call_key(tool, call_id, conversation_id, host, pid)), span_id) AS draw
+FROM (
+    SELECT span_id, call_id, conversation_id, host, pid, tool, started_at, status, code,
+        draw_key(conversation_id, trace_id) AS draw,
+        left(error_message, 500) AS message, left(CAST(arguments AS TEXT), {MAX_ARGUMENTS + 1}) AS arguments
+    FROM attempts
+    WHERE tool = $tool AND ($since IS NULL OR started_at >= $since) AND is_finished(status, ending)
+    ORDER BY started_at DESC, span_id DESC
+    LIMIT {MAX_ATTEMPTS}
+) AS newest
 ORDER BY started_at DESC, span_id DESC
-LIMIT {MAX_ATTEMPTS}
+"""
+_RETRIES: Final = """
+WITH finished AS (
+    SELECT *, draw_key(conversation_id, trace_id) AS draw
+    FROM attempts
+    WHERE tool = $tool AND ($since IS NULL OR started_at >= $since) AND is_finished(status, ending)
+),
+multi_attempt_calls AS (
+    SELECT call_id FROM finished GROUP BY call_id HAVING count(*) > 1
+),
+numbered AS (
+    SELECT status, attempt_no, min(draw) OVER of_call AS draw,
+        max(CASE WHEN attempt_no = 1 THEN status END) OVER of_call AS first_status
+    FROM (
+        SELECT *,
+            row_number() OVER (
+                PARTITION BY call_key(tool, call_id, conversation_id, host, pid)
+                ORDER BY attempt_order(attempt, started_at, span_id)
+            ) AS attempt_no
+        FROM finished
+        WHERE call_id IN (SELECT call_id FROM multi_attempt_calls)
+    ) AS ordered
+    WINDOW of_call AS (PARTITION BY call_key(tool, call_id, conversation_id, host, pid))
+),
+clustered AS (
+    SELECT draw, CAST(count(*) AS DOUBLE) AS n, CAST(count(*) FILTER (WHERE status <> 'error') AS DOUBLE) AS s
+    FROM numbered
+    WHERE attempt_no = 2 AND first_status = 'error'
+    GROUP BY draw
+)
+SELECT count(*) AS clusters, sum(n) AS n, sum(s) AS s, sum(s * s) AS ss, sum(s * n) AS sn, sum(n * n) AS nn
+FROM clustered
 """
 _STEPS: Final = f"""
 SELECT conversation_id, tool, started_at, span_id, status
@@ -53,20 +88,6 @@ WHERE ($since IS NULL OR started_at >= $since) AND is_finished(status, ending) A
 ORDER BY conversation_id, started_at, span_id
 LIMIT {MAX_STEPS}
 """
-
-
-class Proportion(NamedTuple):
-    """``k`` of ``n``, with the limits of an interval."""
-
-    k: int
-    n: int
-    low: float
-    high: float
-
-    @property
-    def share(self) -> float:
-        """K / n; 0 for none."""
-        return self.k / self.n if self.n else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,46 +122,37 @@ def steps_statement(tool: str, since: datetime | None) -> Statement:
     return Statement(name="evidence", sql=_STEPS, params={"tool": tool, "since": since})
 
 
-def wilson(k: int, n: int, comparisons: int = 1) -> Proportion:
-    """Return ``k`` of ``n`` with the 95 % Wilson interval, wider where it is one of several ``comparisons``."""
-    if not n:
-        return Proportion(k, n, 0.0, 1.0)
-    z = NormalDist().inv_cdf(1 - 0.025 / max(comparisons, 1))
-    p, zz = k / n, z * z
-    middle, half = p + zz / (2 * n), z * math.sqrt(p * (1 - p) / n + zz / (4 * n * n))
-    low, high = (middle - half) / (1 + zz / n), (middle + half) / (1 + zz / n)
-    return Proportion(k, n, 0.0 if k == 0 else low, 1.0 if k == n else high)
+def retries_statement(tool: str, since: datetime | None) -> Statement:
+    """Return the statement for the second attempts of calls of ``tool`` that failed first: sums over clusters."""
+    return Statement(name="evidence", sql=_RETRIES, params={"tool": tool, "since": since})
 
 
 def failing_arguments(attempts: Sequence[Row]) -> list[FailingArgument]:
     """Return the arguments with which the tool fails, those with the most failures first."""
-    n: Counter[tuple[str, str, bool]] = Counter()
-    failed: Counter[tuple[str, str, bool]] = Counter()
-    conversations: dict[tuple[str, str, bool], set[str]] = defaultdict(set)
-    total = total_failed = 0
+    everything = ClusterCounts()
+    by_pair: dict[tuple[str, str, bool], ClusterCounts] = defaultdict(ClusterCounts)
     for row in attempts:
         pairs = set(_pairs(row["arguments"]))
         if not pairs:
             continue
         is_failed = row["status"] == "error"
-        total, total_failed = total + 1, total_failed + is_failed
-        n.update(pairs)
-        if is_failed:
-            failed.update(pairs)
-            for pair in pairs:
-                conversations[pair].add(row["conversation_id"] or row["span_id"])
-    candidates = [
-        pair
-        for pair in failed
-        if n[pair] >= MIN_N and total - n[pair] >= MIN_N and len(conversations[pair]) >= MIN_CONVERSATIONS
-    ]
+        everything.add(row["draw"], is_failed)
+        for pair in pairs:
+            by_pair[pair].add(row["draw"], is_failed)
+    all_sums = everything.sums
+    candidates = []
+    for pair, counts in by_pair.items():
+        sums = counts.sums
+        if sums.s and MIN_N <= sums.n <= all_sums.n - MIN_N:
+            candidates.append((pair, sums, everything.sums_without(counts, all_sums)))
     tested = 2 * len(candidates)
     found = []
-    for pair in candidates:
-        inside = wilson(failed[pair], n[pair], tested)
-        outside = wilson(total_failed - failed[pair], total - n[pair], tested)
-        if inside.low > max(outside.high, 0.5):
-            found.append(FailingArgument(*pair, wilson(inside.k, inside.n), wilson(outside.k, outside.n)))
+    for pair, inside, outside in candidates:
+        failed, others = inside.proportion(), outside.proportion()
+        if failed.has_few_clusters or others.has_few_clusters:
+            continue
+        if inside.proportion(tested).low > max(outside.proportion(tested).high, 0.5):
+            found.append(FailingArgument(*pair, failed, others))
     return sorted(found, key=lambda one: (-one.failed.k, one.failed.n, one.name, one.value))
 
 
@@ -149,12 +161,11 @@ def alternatives(tool: str, steps: Sequence[Row], failing: Proportion) -> list[A
 
     ``failing``: failed calls of ``tool``; an alternative works more often than ``tool`` does, by both intervals.
     """
-    worked: Counter[str] = Counter()
-    n: Counter[str] = Counter()
+    worked: dict[str, ClusterCounts] = defaultdict(ClusterCounts)
     by_conversation: dict[str, list[Row]] = defaultdict(list)
     for row in steps:
         by_conversation[row["conversation_id"]].append(row)
-    for rows in by_conversation.values():
+    for conversation, rows in by_conversation.items():
         seen: set[int] = set()  # one step answers for all failures before it
         for at, row in enumerate(rows):
             if row["tool"] != tool or row["status"] != "error":
@@ -163,14 +174,13 @@ def alternatives(tool: str, steps: Sequence[Row], failing: Proportion) -> list[A
             step = next((place for place in after if rows[place]["tool"] != tool), None)
             if step is not None and step not in seen:
                 seen.add(step)
-                n[rows[step]["tool"]] += 1
-                worked[rows[step]["tool"]] += rows[step]["status"] != "error"
-    tested = sum(count >= MIN_N for count in n.values())
+                worked[rows[step]["tool"]].add(conversation, rows[step]["status"] != "error")
+    candidates = {other: sums for other, counts in worked.items() if (sums := counts.sums).n >= MIN_N}
     found = []
-    for other, count in n.items():
-        limits = wilson(worked[other], count, tested)
-        if count >= MIN_N and limits.low > max(0.5, 1 - failing.low):
-            found.append(Alternative(other, wilson(worked[other], count)))
+    for other, sums in candidates.items():
+        share = sums.proportion()
+        if not share.has_few_clusters and sums.proportion(len(candidates)).low > max(0.5, 1 - failing.low):
+            found.append(Alternative(other, share))
     return sorted(found, key=lambda one: (-one.worked.low, one.tool))
 
 

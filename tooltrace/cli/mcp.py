@@ -67,7 +67,7 @@ def mcp(
     """Serve the store to agents over the Model Context Protocol, until the client or Ctrl-C ends it.
 
     Without --http it speaks over standard input and output, as editors and agents start it. It reads the store; only
-    --allow-label lets it write labels. Its own calls are recorded in a local store, as the service 'tooltrace-mcp'.
+    --allow-label lets it write labels. Its own calls are recorded in the store, as the service 'tooltrace-mcp'.
     """
     if find_spec("mcp") is None:
         raise CommandError("tooltrace mcp needs mcp: pip install 'tooltrace-recorder[mcp]'")

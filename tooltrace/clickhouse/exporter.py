@@ -37,6 +37,8 @@ def create(target: Target) -> Backfill:
 class Backfill:
     """A destination that inserts only records that are missing."""
 
+    name = "clickhouse"
+
     def __init__(self, connection: ClickHouseConnection, encoder: RecordEncoder) -> None:
         self._connection = connection
         self._encoder = encoder

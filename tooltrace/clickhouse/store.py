@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from tooltrace.clickhouse.exporter import create
 from tooltrace.core.records import Correction, Record, SavedQuery
 from tooltrace.errors import StoreError, UnsupportedByStore
 from tooltrace.exporters import registry
-from tooltrace.exporters.protocol import ExportError, Target
+from tooltrace.exporters.protocol import Destination, ExportError, Target
 from tooltrace.store.base import Cancellation, SqlSandbox, StoreBackend
 from tooltrace.store.result import QueryResult, Statement
 from tooltrace.store.url import Address
@@ -21,23 +21,29 @@ if TYPE_CHECKING:
     from tooltrace.store.retention import PrunePolicy, PruneReport
     from tooltrace.store.sandbox import SandboxLimits
 
-_COLLECTOR = ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+
+def destination(address: Address, signal: Literal["traces", "logs"]) -> tuple[Destination, bool]:
+    """Return where records of ``signal`` go, and whether it is the collector that the environment names.
+
+    Without one they are inserted into the exporter's tables.
+    """
+    names = (f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+    if any(os.environ.get(name) for name in names):
+        return registry.create("otlp", Target(parts=(signal,))), True
+    return create(Target(endpoint=address.url)), False
 
 
 def send(address: Address, records: Sequence[Record]) -> str:
     """Send labels and return their target. Raises StoreError if they were not accepted."""
-    to_collector = any(os.environ.get(name) for name in _COLLECTOR)
-    destination = (
-        registry.create("otlp", Target(parts=("logs",))) if to_collector else create(Target(endpoint=address.url))
-    )
+    receiver, is_collector = destination(address, "logs")
     try:
-        destination.send(records)
+        receiver.send(records)
     except ExportError as error:
-        receiver = "the collector" if to_collector else str(address)
-        raise StoreError(f"{receiver} did not accept the label: {error}; nothing was recorded") from error
+        name = "the collector" if is_collector else str(address)
+        raise StoreError(f"{name} did not accept the label: {error}; nothing was recorded") from error
     finally:
-        destination.close()
-    return "sent to the collector" if to_collector else f"inserted into {address}"
+        receiver.close()
+    return "sent to the collector" if is_collector else f"inserted into {address}"
 
 
 UNITS: Final = {"flag": "BOOLEAN", "mark": "BOOLEAN"}
@@ -122,3 +128,7 @@ class ClickHouseStore(StoreBackend):
                 f"the store {self} cannot save queries: keep the SQL in a file, or use a local store; nothing was saved"
             )
         return send(self.address, records)
+
+    def destination(self) -> Destination:
+        """Return the collector that the environment names, else the insertion of calls. See StoreBackend."""
+        return destination(self.address, "traces")[0]

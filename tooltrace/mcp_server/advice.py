@@ -2,97 +2,157 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from tooltrace.analysis.advice import MAX_SAME, NOW, ToolAdvice, advise
-from tooltrace.analysis.evidence import Proportion
-from tooltrace.mcp_server.answer import cell, computed
+from tooltrace.analysis.advice import NOW, ToolAdvice, advise
+from tooltrace.analysis.proportion import Proportion, failed_proportion
+from tooltrace.mcp_server.answer import MAX_CELL, cell, computed, dumped
 from tooltrace.mcp_server.arguments import ToolArgument
 from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.mcp_server.tools import SINCE, Caller, ServedTool
 
-_RATE: Final = ("attempts", "failures", "rate", "low", "high", "too_few")
-_CHANGE: Final = ("changed_at", "before_rate", "after_rate", "failed_since", "open_failures", "baseline_rate")
-_ERROR: Final = ("n", "share", "share_low", "share_high", "last_seen", "retryable_share")
-_CALIBRATION: Final = (
-    *("n", "mean_confidence", "accuracy", "accuracy_low", "accuracy_high", "gap", "gap_low", "gap_high", "too_few"),
+T = TypeVar("T")
+
+_RATE: Final = ("attempts", "failures", "rate", "low", "high", "clusters", "design_effect", "too_few")
+_BEYOND_USUAL: Final = (
+    *("changed_at", "failed_since", "open_failures", "baseline_rate", "baseline_calls"),
+    *("excess_failures", "excess_low", "excess_high"),
 )
+_ERROR: Final = (
+    *("n", "share", "share_low", "share_high", "last_seen", "retryable_share", "retryable_low", "retryable_high"),
+)
+_WRITTEN_BY: Final = {
+    "code": "tool",
+    "message": "tool",
+    "tool": "application",
+    **dict.fromkeys(("argument", "value", "call_id", "example_call_id"), "model"),
+}
+_CALIBRATION: Final = (
+    *("n", "mean_confidence", "accuracy", "accuracy_low", "accuracy_high", "gap", "gap_low", "gap_high"),
+    *("clusters", "design_effect", "too_few"),
+)
+
+
+_LIMITS: Final = ((3, 5, MAX_CELL), (3, 5, 100), (2, 3, 60), (1, 1, 40), (1, 1, 15), (0, 0, 0))
+"""Errors, entries of each other list, and characters of a text; the first that fits into an answer is used."""
 
 
 async def _advice(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
     since = given["since"] or NOW
-    run = partial(advise, store.store, given["tool"], given["arguments"], since=since)
-    return _answer(await store.run(run), since, given["arguments"] is not None)
-
-
-def _answer(found: ToolAdvice, since: str, asked: bool) -> dict[str, Any]:
-    """Return the evidence; each text of a trace stands in a member ``copied``."""
-    now: dict[str, Any] = {
-        "since": since,
-        "fails_more_than_usual": found.is_failing,
-        "failure_rate": _of(found.rate, _RATE),
-    }
-    if found.is_failing:
-        now["change"] = _of(found.ranking, _CHANGE)
-    answer: dict[str, Any] = {
-        "now": now,
-        "errors": [
-            {"computed": _of(row, _ERROR), "copied": _texts(row, ("code", "message", "example_call_id"))}
-            for row in found.errors
-        ],
-        "retry": None if found.retry is None else {**_proportion(found.retry), "too_few": found.retry_too_few},
-        "confidence": _of(found.calibration, _CALIBRATION),
-        "fails_with": [
-            {
-                "computed": {
-                    "with": _proportion(one.failed),
-                    "without": _proportion(one.others),
-                    "match": "host" if one.is_host else "equal",
-                },
-                "copied": {"argument": cell(one.name)[0], "value": cell(one.value)[0]},
-            }
-            for one in found.arguments[:MAX_SAME]
-        ],
-        "worked_after_failure": [
-            {"computed": _proportion(one.worked), "copied": {"tool": cell(one.tool)[0]}}
-            for one in found.alternatives[:MAX_SAME]
-        ],
-        "written_by": {"code": "tool", "message": "tool", "tool": "application", "argument": "model", "value": "model"},
-    }
-    if asked:
-        failed = [row for row in found.same if row["status"] == "error"]
-        answer["same_arguments"] = {
-            "computed": {"attempts": len(found.same), "failed": len(failed), "of_attempts_read": found.same_read},
-            "last_failures": [
-                {
-                    "computed": {"started_at": computed(row["started_at"])},
-                    "copied": _texts(row, ("code", "message", "call_id")),
-                }
-                for row in failed[:MAX_SAME]
-            ],
-        }
-    answer["cut"] = None
+    found = await store.run(partial(advise, store.store, given["tool"], given["arguments"], since=since))
+    for errors, entries, characters in _LIMITS:
+        answer = _AdviceAnswer(found, errors, entries, characters).made(since, given["arguments"] is not None)
+        if len(dumped(answer)) <= store.characters:
+            break
     return answer
+
+
+class _AdviceAnswer:
+    """The evidence as an answer; each text of a trace stands in a member ``copied``."""
+
+    def __init__(self, found: ToolAdvice, errors: int, entries: int, characters: int) -> None:
+        self._found = found
+        self._errors = errors
+        self._entries = entries
+        self._characters = characters
+        self._shortened = 0
+        self._missing: dict[str, Any] = {}
+
+    def made(self, since: str, asked: bool) -> dict[str, Any]:
+        """Return the answer. ``asked``: whether the arguments of the call are known."""
+        found = self._found
+        now: dict[str, Any] = {
+            "since": since,
+            "fails_more_than_usual": found.is_failing,
+            "failure_rate": _of(found.rate, _RATE),
+        }
+        if found.is_failing:
+            now["beyond_usual"] = _of(found.ranking, _BEYOND_USUAL)
+        answer: dict[str, Any] = {
+            "now": now,
+            "errors": [
+                {
+                    "computed": _of(row, _ERROR),
+                    "copied": self._texts({name: row[name] for name in ("code", "message", "example_call_id")}),
+                }
+                for row in self._first("errors", found.errors, self._errors)
+            ],
+            "retry": None if found.retry is None else _proportion(found.retry),
+            "confidence": _calibration(found.calibration),
+            "fails_with": [
+                {
+                    "computed": {
+                        "with": _proportion(one.failed),
+                        "without": _proportion(one.others),
+                        "match": "host" if one.is_host else "equal",
+                    },
+                    "copied": self._texts({"argument": one.name, "value": one.value}),
+                }
+                for one in self._first("fails_with", found.arguments, self._entries)
+            ],
+            "worked_after_failure": [
+                {"computed": _proportion(one.worked), "copied": self._texts({"tool": one.tool})}
+                for one in self._first("worked_after_failure", found.alternatives, self._entries)
+            ],
+            "written_by": _WRITTEN_BY,
+        }
+        if asked:
+            failed = [row for row in found.same if row["status"] == "error"]
+            answer["same_arguments"] = {
+                "computed": {
+                    "failed": _proportion(failed_proportion(found.same)),
+                    "of_attempts_read": found.same_read,
+                },
+                "last_failures": [
+                    {
+                        "computed": {"started_at": computed(row["started_at"])},
+                        "copied": self._texts({name: row[name] for name in ("code", "message", "call_id")}),
+                    }
+                    for row in self._first("last_failures", failed, self._entries)
+                ],
+            }
+        answer["cut"] = self._cut()
+        return answer
+
+    def _first(self, name: str, entries: Sequence[T], most: int) -> Sequence[T]:
+        if len(entries) > most:
+            self._missing[name] = {"shown": most, "of": len(entries)}
+        return entries[:most]
+
+    def _texts(self, given: Mapping[str, Any]) -> dict[str, str]:
+        texts = {}
+        for name, value in given.items():
+            text, is_cut = cell(value, self._characters)
+            if text is not None:
+                texts[name] = text
+                self._shortened += is_cut
+        return texts
+
+    def _cut(self) -> dict[str, Any] | None:
+        cut: dict[str, Any] = dict(self._missing)
+        if self._shortened:
+            cut["texts"] = f"{self._shortened} texts end with … after {self._characters} characters"
+        if cut:
+            cut["more"] = "ask(question='errors', tool=…), attempts(tool=…, status='error'), call(call_id=…)"
+        return cut or None
 
 
 def _of(row: Mapping[str, Any] | None, names: tuple[str, ...]) -> dict[str, Any] | None:
     return None if row is None else {name: computed(row[name]) for name in names}
 
 
-def _texts(row: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, str | None]:
-    return {name: cell(row[name])[0] for name in names if row[name] is not None}
+def _calibration(row: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the calibration; only n and too_few where no labelled attempt reports a confidence."""
+    if row is None or not row["n"]:
+        return {"n": 0, "too_few": True}
+    return {name: computed(row[name]) for name in _CALIBRATION}
 
 
 def _proportion(found: Proportion) -> dict[str, Any]:
-    return {
-        "k": found.k,
-        "n": found.n,
-        "share": computed(found.share),
-        "low": computed(found.low),
-        "high": computed(found.high),
-    }
+    names = ("k", "n", "share", "low", "high", "clusters", "design_effect", "too_few")
+    return {name: computed(getattr(found, name)) for name in names}
 
 
 def tools() -> tuple[ServedTool, ...]:

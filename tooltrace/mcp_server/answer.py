@@ -27,7 +27,9 @@ MAX_CHARACTERS: Final = 16_000
 """Characters of one answer by default: about 4,000 tokens of English, and 6,000 of numbers."""
 MAX_CELL: Final = 300
 """Characters of one text in a row; ``call`` shows texts in full."""
-CUT_RESERVE: Final = 500
+MIN_CELL: Final = 10
+"""The same for a row whose columns would not fit otherwise."""
+CUT_RESERVE: Final = 600
 """Characters kept free for the member ``cut``."""
 CHARACTERS_PER_TOKEN: Final = 3.0
 """Characters of JSON for each token, at least, where it is mostly words: the tokenizers of 2024 to 2026 reach 3 to 4."""
@@ -106,27 +108,53 @@ def table_answer(
     """
     values = list(zip(*result.rows, strict=True)) if result.rows else [()] * len(result.fields)
     kept = [
-        at for at, field in enumerate(result.fields) if field.unit == "mark" or any(v is not None for v in values[at])
+        at
+        for at, field in enumerate(result.fields)
+        if result.rows and (field.unit == "mark" or any(v is not None for v in values[at]))
     ]
-    ours = [at for at in kept if is_computed(result.fields[at], list(values[at]))]
-    theirs = [at for at in kept if at not in ours]
-    names = [column_name(name) for name in result.columns]
-    answer: Json = {"about": dict(about)}
-    if marked := _too_few(result):
-        answer["about"]["too_few"] = marked
-    if result.note:
-        answer["about"]["note"] = result.note
-    answer["columns"] = {"computed": [names[at] for at in ours], "copied": [names[at] for at in theirs]}
-    answer["written_by"] = {names[at]: writer or writer_of(result.columns[at]) for at in theirs}
-    found, shortened = _rows(result.rows[:rows], ours, theirs, characters - CUT_RESERVE - len(dumped(answer)))
-    answer["rows"] = found
+    found = _about(result, about)
+    shown = kept
+    while True:
+        ours = [at for at in shown if is_computed(result.fields[at], list(values[at]))]
+        theirs = [at for at in shown if at not in ours]
+        names = {at: column_name(result.columns[at]) for at in shown}
+        answer: Json = {
+            "about": found,
+            "columns": {"computed": [names[at] for at in ours], "copied": [names[at] for at in theirs]},
+            "written_by": {names[at]: writer or writer_of(result.columns[at]) for at in theirs},
+        }
+        space = characters - CUT_RESERVE - len(dumped(answer))
+        if space >= (characters - CUT_RESERVE) // 2 or len(shown) <= 1:
+            break
+        shown = shown[: len(shown) // 2]
+    answer["rows"], shortened, most = _rows(result.rows[:rows], ours, theirs, space)
+    count, of = len(answer["rows"]), total or len(result.rows)
     reason = None
-    if len(found) < len(result.rows[:rows]):
+    if count < len(result.rows[:rows]):
         reason = f"the answer has at most {characters} characters"
-    elif result.cut or len(found) < (total or len(result.rows)):
+    elif result.cut or count < of:
         reason = f"limit={rows}"
-    answer["cut"] = _cut(len(found), total or len(result.rows), shortened, reason, more, exact=result.cut is None)
+    cut: Json = {}
+    if len(shown) < len(kept):
+        cut["columns"] = {"shown": len(shown), "of": len(kept), "because": f"their names fill {characters} characters"}
+    if reason is not None:
+        cut["rows"] = {"shown": count, "of": of if result.cut is None else f"more than {of}", "because": reason}
+    if cut:
+        cut["more"] = more
+    if shortened:
+        cut["texts"] = f"{shortened} texts end with … after {most} characters: call(call_id=…) has them in full"
+    answer["cut"] = cut or None
     return answer
+
+
+def _about(result: QueryResult, about: Mapping[str, Any]) -> Json:
+    """Return the member ``about``, with the mark ``too_few`` and the note of ``result``."""
+    found = dict(about)
+    if marked := _too_few(result):
+        found["too_few"] = marked
+    if result.note:
+        found["note"] = result.note
+    return found
 
 
 def _too_few(result: QueryResult) -> str | None:
@@ -139,28 +167,27 @@ def _too_few(result: QueryResult) -> str | None:
     )
 
 
-def _rows(rows: Sequence[Sequence[Any]], ours: list[int], theirs: list[int], space: int) -> tuple[list[Json], int]:
-    """Return as many rows as fit into ``space`` characters, and the number of their texts that were shortened."""
+def _rows(rows: Sequence[Sequence[Any]], ours: list[int], theirs: list[int], space: int) -> tuple[list[Json], int, int]:
+    """Return as many rows as fit into ``space`` characters, how many of their texts were shortened, and to what length.
+
+    Texts are shortened to MAX_CELL characters, and further where the first row would not fit.
+    """
+
+    def made(row: Sequence[Any], most: int) -> tuple[Json, int]:
+        cells = [cell(row[at], most) for at in theirs]
+        one = {"computed": [computed(row[at]) for at in ours], "copied": [text for text, _ in cells]}
+        return one, sum(cut for _, cut in cells)
+
+    most = MAX_CELL
+    while rows and most > MIN_CELL and len(dumped(made(rows[0], most)[0])) >= space:
+        most //= 2
     found: list[Json] = []
     shortened = 0
     for row in rows:
-        cells = [cell(row[at]) for at in theirs]
-        one = {"computed": [computed(row[at]) for at in ours], "copied": [text for text, _ in cells]}
+        one, cut = made(row, most)
         space -= len(dumped(one)) + 1
         if space < 0:
             break
         found.append(one)
-        shortened += sum(cut for _, cut in cells)
-    return found, shortened
-
-
-def _cut(shown: int, total: int, texts: int, reason: str | None, more: str, *, exact: bool) -> Json | None:
-    if reason is None and not texts:
-        return None
-    cut: Json = {}
-    if reason is not None:
-        cut["rows"] = {"shown": shown, "of": total if exact else f"more than {total}", "because": reason}
-        cut["more"] = more
-    if texts:
-        cut["texts"] = f"{texts} texts end with … after {MAX_CELL} characters: call(call_id=…) has them in full"
-    return cut
+        shortened += cut
+    return found, shortened, most

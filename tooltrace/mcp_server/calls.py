@@ -1,25 +1,21 @@
-"""The tools that show calls: ``attempts``, ``call``, ``conversation`` and ``find``."""
+"""The tools that show calls: ``attempts``, ``call`` and ``find``."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from datetime import datetime
 from typing import Any, Final
 
-from tooltrace.analysis.evidence import MAX_ARGUMENTS
 from tooltrace.errors import BadParameter, QueryError, near
 from tooltrace.mcp_server.answer import computed, copied, dumped, table_answer
 from tooltrace.mcp_server.arguments import ToolArgument
 from tooltrace.mcp_server.provenance import is_computed, writer_of
 from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.mcp_server.tools import CALL_ID, SINCE, TOOL, UNTIL, Caller, ServedTool, limit
-from tooltrace.store.result import QueryResult, ResultColumn, Statement
+from tooltrace.store.result import QueryResult, ResultColumn
 
 ERROR: Final = 160
 """Characters of an error in a list."""
-LOOP: Final = 3
-"""Calls of a tool with the same arguments in one conversation that count as a loop."""
 _LIST: Final = (
     *("ended_at", "tool", "tool_version", "status", "ending", "code", "duration_ms", "attempt", "confidence"),
     *("call_id", "conversation", "span_id", "said"),
@@ -27,13 +23,8 @@ _LIST: Final = (
 _NOT_SHOWN: Final = frozenset({"named", "place", "match"})
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]{8,15}")
 _SPAN_ID: Final = re.compile(r"[0-9a-f]{16}")
-_SMALLEST: Final = 200
+_SMALLEST: Final = 40
 """Characters of each text of a call, at least."""
-_STEPS: Final = f"""
-SELECT span_id, left(CAST(arguments AS TEXT), {MAX_ARGUMENTS}) AS arguments
-FROM attempts
-WHERE conversation_id = $conversation
-"""
 
 
 def _attempt_list(result: QueryResult) -> QueryResult:
@@ -102,17 +93,16 @@ async def call_answer(
     """
     result = await store.query("call", id=call_id, limit=1)
     known = [name for name in result.columns if name not in _NOT_SHOWN]
-    for name in fields or ():
-        if name not in known:
-            raise BadParameter(f"a call has no field {name!r}: its fields are {', '.join(known)}{near(name, known)}")
-    if offset and len(fields or ()) != 1:
-        raise BadParameter("argument 'offset' needs 'fields' with exactly one field, whose text is read from there")
+    _check(fields or [], known, offset)
     rows = result.dicts()
     if not rows:
         raise QueryError("unknown call id: attempts() lists calls, find() searches them")
     about: dict[str, Any] = {"attempts": len(rows)}
     if rows[0]["named"] > 1:
         about["matched"] = f"{rows[0]['named']} calls match this id; this is the newest. A span_id names one attempt"
+    if fields is None and (copies := _copies_of_text(rows)):
+        about["same_as_text"] = copies
+        known = [name for name in known if name not in copies]
     wanted = [field for field in result.fields if field.name in (fields or known) and field.name not in _NOT_SHOWN]
     most = store.characters
     while True:
@@ -126,6 +116,24 @@ async def call_answer(
             raise QueryError("the call does not fit into one answer: pass fields=[…]")
         rows = rows[(len(rows) + 1) // 2 :]
         about["shown"] = f"the last {len(rows)} attempts; attempts(contains=…) lists all"
+
+
+def _check(fields: list[str], known: list[str], offset: int) -> None:
+    """Raise BadParameter for an unknown field, and for an offset without exactly one field."""
+    for name in fields:
+        if name not in known:
+            raise BadParameter(f"a call has no field {name!r}: its fields are {', '.join(known)}{near(name, known)}")
+    if offset and len(fields) != 1:
+        raise BadParameter("argument 'offset' needs 'fields' with exactly one field, whose text is read from there")
+
+
+def _copies_of_text(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the columns that say the same as ``text`` in every attempt: a result that is a text, and what the model saw."""
+
+    def repeats(name: str, text: str | None, value: Any) -> bool:
+        return bool(text) and (value == text or (name == "result" and value == dumped(text)))
+
+    return [name for name in ("result", "seen_text") if all(repeats(name, row["text"], row[name]) for row in rows)]
 
 
 def _call_answer(
@@ -159,50 +167,6 @@ def _call_answer(
     return {"about": about, "written_by": written, "attempts": attempts, "cut": cut}
 
 
-async def _conversation(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
-    statement = Statement(name="conversation", sql=_STEPS, params={"conversation": given["id"]})
-    arguments = {row["span_id"]: row["arguments"] for row in await store.rows(statement)}
-    steps = (await store.query("steps", conversation=given["id"])).dicts()
-    if not steps:
-        raise QueryError("there is no conversation with this id: attempts() shows the conversation of each attempt")
-    repeats = Counter((row["tool"], arguments.get(row["span_id"])) for row in steps if row["kind"] == "tool")
-    begin = steps[0]["started_at"]
-    first = 0 if given["step"] is None else max(given["step"] - 1, 0)
-    seen: Counter[Any] = Counter()
-    rows: list[tuple[Any, ...]] = []
-    loops = set()
-    for number, row in enumerate(steps, 1):
-        key = (row["tool"], arguments.get(row["span_id"]))
-        same: int | None = None
-        loop: int | None = None
-        if row["kind"] == "tool" and repeats[key] >= LOOP and key[1] is not None:
-            seen[key] += 1
-            same, loop = seen[key], repeats[key]
-            loops.add(key)
-        seconds = round((row["started_at"] - begin).total_seconds(), 3)
-        message = row["message"] if row["status"] not in (None, "success", "ok") else None
-        rows.append(
-            (number, seconds, row["kind"], row["status"], row["duration_ms"], row["attempt"], same, loop,
-             row["tool"] or row["span"], row["code"], row["call_id"], message and message[:ERROR])
-        )  # fmt: skip
-    units = (
-        ("step", "count"), ("at_s", "number"), ("kind", "text"), ("status", "text"), ("ms", "ms"), ("attempt", "count"),
-        ("same", "count"), ("same_of", "count"), ("tool", "text"), ("code", "text"), ("call_id", "text"), ("error", "text"),
-    )  # fmt: skip
-    fields = tuple(ResultColumn(name=name, unit=unit, meaning="") for name, unit in units)
-    about: dict[str, Any] = {
-        "steps": len(steps),
-        "started_at": computed(begin),
-        "loops": len(loops),
-        "read": f"same k of same_of: the same tool with the same arguments, {LOOP} times or more; at_s: seconds from the start",
-    }
-    result = QueryResult(fields, ["VARCHAR"] * len(fields), rows[first:])
-    answer = table_answer(result, about, rows=len(rows), more="", characters=store.characters)
-    if answer["cut"] and "rows" in answer["cut"]:
-        answer["cut"]["more"] = f"conversation(id, step={first + len(answer['rows']) + 1})"
-    return answer
-
-
 def tools() -> tuple[ServedTool, ...]:
     """Return the tools of this module."""
     before = ToolArgument(name="before", meaning="about.next_before of the last page")
@@ -232,15 +196,6 @@ def tools() -> tuple[ServedTool, ...]:
                 ToolArgument(name="offset", kind="integer", default=0, most=100_000_000),
             ),
             handler=_call,
-        ),
-        ServedTool(
-            name="conversation",
-            description="The steps of a conversation, one line each; loops are marked.",
-            arguments=(
-                ToolArgument(name="id", required=True),
-                ToolArgument(name="step", kind="integer", most=1_000_000, meaning="first step"),
-            ),
-            handler=_conversation,
         ),
         ServedTool(
             name="find",

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from tooltrace.core.response import ToolResponse
-from tooltrace.errors import UnsupportedByStore
-from tooltrace.faults import suppress_faults
+from tooltrace.errors import TooltraceError, UnsupportedByStore
+from tooltrace.faults import faults, suppress_faults
+from tooltrace.recording.config import recorder_of
 from tooltrace.recording.context import context
 from tooltrace.recording.recorder import Recorder
 from tooltrace.recording.settings import Settings
@@ -24,14 +27,18 @@ PREFIX: Final = "tooltrace."
 
 
 class OwnCalls:
-    """The recorder of the server's calls, in the journal of a local store that exists.
+    """The recorder of the server's calls: into the journal of a local store that exists, or to a store on another machine.
 
-    A remote store gets its records from a collector; there is no journal here that one could read, so nothing is recorded.
+    Such a store gets them as from any application: the journal is their queue, here in a temporary folder, and a thread
+    delivers them to the collector, or to the store where the environment names no collector. A store that refuses them
+    delays no answer; what it has not accepted when the server ends is lost.
     """
 
     def __init__(self, store: StoreBackend) -> None:
         self._store = store
         self._recorder: Recorder | None = None
+        self._queue: TemporaryDirectory[str] | None = None
+        self._is_refused = False
 
     @contextmanager
     def recorded(self, tool: str, arguments: dict[str, Any], client: str) -> Iterator[dict[str, Any]]:
@@ -56,20 +63,39 @@ class OwnCalls:
             recorder.returned(attempt, ToolResponse.success(stats=stats))
 
     def close(self) -> None:
-        """Write what waits, and close the journal."""
+        """Write what waits, deliver it, and close the journal."""
         if self._recorder is not None:
             self._recorder.worker.close(5.0)
+        if self._queue is not None:
+            self._queue.cleanup()
 
     def _opened(self) -> Recorder | None:
-        if self._recorder is None:
+        if self._recorder is None and not self._is_refused:
             with suppress_faults("begin"):
                 try:
-                    path = self._store.path
-                except UnsupportedByStore:
-                    return None
-                if self._store.exists():
-                    self._recorder = Recorder(Settings(store=path, address=None, service_name=SERVICE, export=None))
+                    self._recorder = self._local() if self._is_local() else self._remote()
+                except TooltraceError as error:
+                    self._is_refused = True
+                    message = f"tooltrace mcp does not record its own calls: {error}"
+                    faults.warn_once("own_calls", message, counted=False)
         return self._recorder
+
+    def _is_local(self) -> bool:
+        try:
+            return self._store.path is not None
+        except UnsupportedByStore:
+            return False
+
+    def _local(self) -> Recorder | None:
+        if not self._store.exists():
+            return None
+        return Recorder(Settings(store=self._store.path, address=None, service_name=SERVICE, export=None))
+
+    def _remote(self) -> Recorder:
+        destination = self._store.destination()
+        self._queue = TemporaryDirectory(prefix="tooltrace-mcp-", ignore_cleanup_errors=True)
+        path = Path(self._queue.name) / "own_calls.duckdb"
+        return recorder_of(Settings(store=path, address=None, service_name=SERVICE, export=destination))
 
 
 @cache

@@ -31,7 +31,7 @@ _WRITERS: Final[dict[str, Writer]] = {
         ("tool", "tool_version", "version", "version_since", "version_before", "agent", "conversation", "service", "name"),
         "application",
     ),
-    **dict.fromkeys(("attributes", "user_message_for", "model", "scope", "scope_version", "other_tool"), "application"),
+    **dict.fromkeys(("attributes", "user_message_for", "model", "scope", "scope_version", "other_tool", "tools"), "application"),
     **dict.fromkeys(("arguments", "call_id", "example_call_id"), "model"),
     **dict.fromkeys(("span_id", "trace_id", "parent_span_id", "resumed_span_id", "host", "full_sizes", "flags"), "recorder"),
     **dict.fromkeys(("before", "match", "after"), "unknown"),  # of find: the column field names the writer

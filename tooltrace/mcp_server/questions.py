@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tooltrace.analysis import catalogue
 from tooltrace.errors import BadParameter
-from tooltrace.mcp_server.answer import table_answer
+from tooltrace.mcp_server.answer import cell, table_answer
 from tooltrace.mcp_server.arguments import ToolArgument
 from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.mcp_server.tools import SINCE, TOOL, UNTIL, Caller, ServedTool, limit
@@ -46,7 +46,7 @@ async def _compare(store: ServedStore, _caller: Caller, given: dict[str, Any]) -
         ) from error
     result = await store.query("compare", **sides.params)
     about = {
-        "compared": given["what"],
+        "compared": cell(given["what"])[0],
         "read": "worse and better hold for all comparisons together; maybe_* may be chance",
     }
     return table_answer(result, about, rows=200, more="one tool=…", characters=store.characters)

@@ -1,7 +1,11 @@
 """The MCP server: the tools, resources and prompts under the official SDK, for both of its protocol versions.
 
-The SDK's low-level server is used: the schemas are written by hand, as short as they can be, and every answer has the same
-JSON as text and as structured content, because some clients show the model only one of them.
+The SDK's low-level server is used. Its high-level server, ``MCPServer``, would make schemas twice as long out of annotations,
+ignore arguments that a tool does not have, and put indented JSON into the text. Here the schemas are written by hand, and every
+answer has the same JSON as text and as structured content, because some clients show the model only one of them.
+
+An error is a TooltraceError inside, and on the wire what a ``ToolError`` of the high-level server is: ``isError`` with the
+message as its only text, without the prefix "Error executing tool NAME: " that ``MCPServer`` adds. A test compares the two.
 """
 
 from __future__ import annotations
@@ -19,8 +23,8 @@ from mcp.shared.exceptions import MCPError
 
 from tooltrace.errors import TooltraceError
 from tooltrace.faults import report_fault
-from tooltrace.mcp_server import advice, calls, labels, prompts, questions, resources
-from tooltrace.mcp_server.answer import dumped
+from tooltrace.mcp_server import advice, calls, conversation, labels, prompts, questions, resources
+from tooltrace.mcp_server.answer import cell, dumped
 from tooltrace.mcp_server.arguments import checked_arguments
 from tooltrace.mcp_server.own_calls import OwnCalls
 from tooltrace.mcp_server.served_store import ServedStore
@@ -34,6 +38,9 @@ INSTRUCTIONS: Final = (
     "interval with each rate; where too_few is set, give no verdict. 'cut' says what is missing and how to get it."
 )
 
+MAX_ERROR: Final = 1_000
+"""Characters of an error message; it quotes an argument, which may be long."""
+
 Context = ServerRequestContext[Any, Any]
 
 
@@ -43,7 +50,7 @@ def make_server(
     """Return the server over ``store``.
 
     ``allow_label``: offer the tool ``label``; ``labeler``: the name of its labels, which then count as truth. ``record``:
-    record the server's own calls in a local store.
+    record the server's own calls in the store.
     """
     served = served_tools(allow_label=allow_label, labeler=labeler)
     handlers = _Handlers(store, served, OwnCalls(store.store) if record else None)
@@ -74,7 +81,7 @@ def make_server(
 
 def served_tools(*, allow_label: bool = False, labeler: str | None = None) -> tuple[ServedTool, ...]:
     """Return the tools of a server, in the order of its list."""
-    found = (*questions.tools(), *calls.tools(), *advice.tools())
+    found = (*questions.tools(), *calls.tools(), *conversation.tools(), *advice.tools())
     return (*found, *labels.tools(labeler)) if allow_label else found
 
 
@@ -183,4 +190,5 @@ def _listed(tool: ServedTool) -> types.Tool:
 
 
 def _failed(message: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=message)], is_error=True)
+    text, _ = cell(message, MAX_ERROR)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text or "")], is_error=True)

@@ -141,7 +141,7 @@ def configure(
         queue_bytes=queue_bytes,
         block_seconds=block_seconds,
     )
-    _replace(_recorder_of(settings))
+    _replace(recorder_of(settings))
     inheritance.pass_on(settings)
     set_wait(settings.wait)
     _fold_in_background(settings)
@@ -260,7 +260,7 @@ def _first() -> Recorder:
         report_fault("place the store of", lost=0)
         settings = Settings(store=None)
     try:
-        recorder = _recorder_of(settings)
+        recorder = recorder_of(settings)
     except Exception:
         report_fault("export", lost=0)
         recorder = Recorder(settings)
@@ -269,7 +269,7 @@ def _first() -> Recorder:
     return active_recorder
 
 
-def _recorder_of(settings: Settings) -> Recorder:
+def recorder_of(settings: Settings) -> Recorder:
     """Return a recorder with the deliveries that ``settings.export`` names.
 
     Raises ConfigError for an unusable destination, and for destinations without a store.

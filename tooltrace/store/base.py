@@ -166,6 +166,13 @@ class StoreBackend(Protocol):
         """
         raise self._unsupported("accept records")
 
+    def destination(self) -> Any:
+        """Return a destination (``tooltrace.exporters.protocol``) that adds calls to a store on another machine.
+
+        Raises UnsupportedByStore for a local store, whose journal accepts calls, and ExportError where a package is missing.
+        """
+        raise self._unsupported("accept calls over the network")
+
     def prune(self, policy: PrunePolicy, *, dry_run: bool = False) -> PruneReport:
         """Delete old calls and keep rollups of them; ``dry_run`` only reports. Raises UnsupportedByStore."""
         raise self._unsupported("delete old calls")
