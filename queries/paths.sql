@@ -52,9 +52,9 @@
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998); interval of a
 --   ratio of correlated shares: MOVER (Donner and Zou 2012), from the limits of the pair and of all steps of the tool
 WITH in_window AS (
-    SELECT conversation_id AS conversation
+    SELECT conversation_id
     FROM attempts
-    WHERE conversation_id IS NOT NULL
+    WHERE conversation_id IS NOT NULL AND ($since IS NOT NULL OR $until IS NOT NULL)
     GROUP BY conversation_id
     HAVING ($since IS NULL OR min(started_at) >= $since)
        AND ($until IS NULL OR min(started_at) < $until)
@@ -62,7 +62,7 @@ WITH in_window AS (
 steps AS (
     SELECT
         /* by */ /* end by */
-        conversation_id AS conversation,
+        text_key(conversation_id) AS conversation,
         tool AS called,
         min(started_at) AS at_time,
         min(span_id) AS first_span,
@@ -70,9 +70,10 @@ steps AS (
              WHEN max(status) IS NULL THEN 'none'
              ELSE 'success' END AS state
     FROM attempts
-    WHERE conversation_id IN (SELECT conversation FROM in_window)
+    WHERE conversation_id IS NOT NULL
+      AND ($since IS NULL AND $until IS NULL OR conversation_id IN (SELECT conversation_id FROM in_window))
       AND ($agent IS NULL OR agent = $agent)
-    GROUP BY /* by names */ /* end by */ conversation_id, tool, call_id
+    GROUP BY /* by names */ /* end by */ text_key(conversation_id), tool, text_key(call_id)
 ),
 ordered AS (
     SELECT
@@ -100,9 +101,8 @@ pairs AS (
     WHERE next_tool IS NULL
 ),
 outcome AS (
-    SELECT conversation_id AS of_conversation, CASE WHEN correct THEN 1e0 ELSE 0e0 END AS is_right
+    SELECT text_key(conversation_id) AS of_conversation, CASE WHEN correct THEN 1e0 ELSE 0e0 END AS is_right
     FROM conversation_labels
-    WHERE conversation_id IN (SELECT conversation FROM steps)
 ),
 per_conversation AS (
     SELECT /* by names */ /* end by */ from_tool, from_status, to_tool, is_call, conversation,
