@@ -180,7 +180,16 @@ def test_signs_of_confidence_and_of_repeated_calls(engine, chat):
         (equal_calls("none", "none", "none", call_id="one"), 0),
         ([*equal_calls("none", "none", agent="x"), *equal_calls("none", agent="y", call_id="q9")], 0),
     ],
-    ids=["equal", "equal but for times", "progress", "polling", "slow", "waiting", "attempts of one call", "two agents"],
+    ids=[
+        "equal",
+        "equal but for times",
+        "progress",
+        "polling",
+        "slow",
+        "waiting",
+        "attempts of one call",
+        "two agents",
+    ],
 )
 def test_a_repeated_call_is_what_the_query_loops_finds(engine, chat, calls, repeated):
     con = engine(*chat(False, *calls, conversation="chat"))

@@ -165,7 +165,9 @@ def _by(heading: QueryHeader, rest: str, parser: _HeaderParser) -> QueryHeader:
         if name not in DIMENSIONS and name != ATTRIBUTES:
             raise parser.fault(f"unknown dimension {name!r}: the dimensions are {', '.join([*DIMENSIONS, ATTRIBUTES])}")
     if ATTRIBUTES in default or bool(default) == ungrouped:
-        raise parser.fault(f"'by' must begin with '{_UNGROUPED}', or mark a dimension other than attributes as '(default)'")
+        raise parser.fault(
+            f"'by' must begin with '{_UNGROUPED}', or mark a dimension other than attributes as '(default)'"
+        )
     within = tuple(part.strip() for part in rest.partition(";")[2].split(",") if part.strip())
     return replace(heading, by=every, within=within, default_by=default)
 

@@ -31,4 +31,6 @@ def matching(lines: Sequence[StepLine], text: str) -> tuple[list[StepLine], int]
 def _words(line: StepLine) -> str:
     row = line.row
     status = (row["code"] or row["status"] or row["ending"]) if row["status"] != "success" else None
-    return " ".join(filter(None, (row["tool"] or row["span"], row["model"], status, row["message"], row["seen"]))).casefold()
+    return " ".join(
+        filter(None, (row["tool"] or row["span"], row["model"], status, row["message"], row["seen"]))
+    ).casefold()
