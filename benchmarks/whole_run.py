@@ -17,7 +17,6 @@ from benchmarks.history import make_history
 ABSENT: Final = "nowherefound"
 QUESTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     ("`loops`", "loops", {}),
-    ("`loops` of the last hour", "loops", {"since": "1h"}),
     ("`footprint`", "footprint", {}),
     ("`paths`", "paths", {}),
     ("`paths` by agent", "paths", {"by": ["agent"]}),
