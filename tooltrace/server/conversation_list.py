@@ -60,7 +60,7 @@ async def loops(request: Request) -> Response:
     listed = await _rows(request, ConversationListState.read(request.query_params))
     marks: dict[str, dict[str, Any]] = {}
     if listed:
-        params = {
+        params: dict[str, Any] = {
             "conversations": _lines(row["conversation"] for row in listed),
             "since": iso(min(row["started_at"] for row in listed)),
             "until": time_range(request.query_params).params.get("until"),
