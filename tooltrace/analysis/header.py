@@ -59,7 +59,7 @@ UNITS = {
 """Units that a column can have; besides them ``low(x)`` and ``high(x)``, the ends of the interval of ``x``."""
 
 _UNGROUPED = "none (default), "
-"""Beginning of ``by`` where the default is no grouping."""
+"""Beginning of ``by`` where the rows are not grouped by default."""
 _SECTION = re.compile(r"(alias|by|parameters|columns|important|hidden|verdict|next|source):\s*(.*)")
 _TEXTS = ("verdict", "next", "source")
 """Sections whose text begins on the line of their name."""
