@@ -197,7 +197,7 @@ def _grouping(query: Query) -> str:
     if not header.by:
         return ""
     names = ", ".join(f"`{name}`" if name != "attributes" else "`attributes.NAME`" for name in header.by)
-    return f"`by`: {names}; default: {', '.join(f'`{name}`' for name in header.default_by)}."
+    return f"`by`: {names}; default: {', '.join(f'`{name}`' for name in header.default_by) or 'none'}."
 
 
 def _default(value: object) -> str:

@@ -1,12 +1,15 @@
 -- Which signs in a tool's calls go along with failed conversations?
 --
--- One row per tool and sign, over the conversations that have an outcome (tt.label(conversation_id=…)); each is one draw. The
+-- One row per group and sign, over the conversations that have an outcome (tt.label(conversation_id=…)); each is one draw. The
 -- odds that a conversation failed are compared between conversations with the sign and those without it:
 --   failed          a call of the tool failed; compared with the other conversations that use the tool
 --   low_confidence  a call reported a confidence below low_below; compared with those in which all were higher
---   repeated        the tool was called with the same arguments `repeats` times or more; compared with the others
+--   repeated        it has a loop of calls with equal arguments and results, `repeats` in `window_s` seconds or more, as the
+--                   kind repeat of the query loops; calls at the same time count here. Compared with the others
 --   laundered       an error of the tool was hidden from the model, by what it is recorded to have received; compared with
 --                   conversations in which the model saw every error of the tool
+-- With `by` version, calls of this version have the sign or lack it; the conversations compared are those that call it.
+--
 -- Conversations are compared with those of the same agent (strata), and the ratios of the agents are pooled (Mantel-Haenszel).
 -- An odds_ratio of 1 means no association.
 --
@@ -21,16 +24,17 @@
 -- ratio in 94 to 99 % of them, excludes 1 in 1 to 6 % of those without any association, and with as many conversations as
 -- `needed` in 78 to 83 % (docs/explanation/statistics.md).
 --
+-- by: tool (default), version, agent, attributes
 -- parameters:
 --   since      timestamp = NULL  attempts that started at this time or later
 --   until      timestamp = NULL  attempts that started before this time
 --   tool       text = NULL       this tool only
 --   low_below  number = 0.5      a confidence below it is low
---   repeats    integer = 3       equal calls of a conversation that count as repeated
+--   repeats    positive = 3      equal calls that count as repeated
+--   window_s   positive = 600    seconds in which they start
 --   ratio      number = 2.0      odds ratio for which needed is computed
 --   min_n      integer = 20      a row of fewer conversations is too_few
 -- columns:
---   tool            text    name of the tool
 --   sign            text    failed, low_confidence, repeated or laundered
 --   verdict         text    more_often, maybe_more_often, less_often, maybe_less_often, unclear or too_few: how often conversations with the sign fail, compared with those without
 --   odds_ratio      ratio   odds of failure with the sign / odds without it, pooled over agents
@@ -47,7 +51,7 @@
 --   needed          count   labelled conversations that would show an odds ratio of `ratio` in 80 of 100 histories; NULL if unknown
 --   strata          count   agents with conversations of both kinds and both outcomes or one of them
 --   compared        count   comparisons in this answer that have enough data
--- important: tool, sign, verdict, odds_ratio, low, high, conversations, needed
+-- important: sign, verdict, odds_ratio, low, high, conversations, needed
 -- hidden: with_sign
 -- next: query paths
 -- source: pooled odds ratio: Mantel and Haenszel 1959; interval: Robins, Breslow and Greenland 1986; needed: normal
@@ -60,11 +64,19 @@ WITH outcome AS (
 ),
 scoped AS (
     SELECT
-        tool,
+        /* by */ tool, /* end by */
+        tool AS called,
         conversation_id AS conversation,
         call_id,
-        agent,
-        CAST(arguments AS VARCHAR) AS asked,
+        coalesce(agent, '') AS caller,
+        arguments_key(CAST(arguments AS VARCHAR)) AS asked,
+        text,
+        CAST(result AS VARCHAR) AS result,
+        code,
+        error_type,
+        error_message,
+        ending,
+        epoch_us(started_at) AS started_us,
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
         status,
         attempt_order(attempt, started_at, span_id) AS place,
@@ -80,52 +92,95 @@ scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
+-- calls with equal arguments, if there are `repeats` or more in a conversation
+asked_again AS (
+    SELECT called, conversation, caller, asked, call_id, min(started_us) AS started_us, arg_max(answered, place) AS answered
+    FROM (
+        SELECT *, answer_key(
+            status, ending, CASE WHEN status = 'error' THEN error_key(code, error_type, error_message) END, text, result,
+            error_message) AS answered
+        FROM scoped
+        WHERE (called, conversation, caller, asked) IN (
+            SELECT (called, conversation, caller, asked)
+            FROM scoped
+            WHERE asked IS NOT NULL AND NOT regexp_matches(lower(called), '(^|[^a-z])(sleep|wait|delay|pause)([^a-z]|$)')
+            GROUP BY called, conversation, caller, asked
+            HAVING count(DISTINCT call_id) >= $repeats
+        )
+    ) AS with_answer
+    GROUP BY called, conversation, caller, asked, call_id
+),
+-- run_no: number of the run of equal answers that the call is in
+runs AS (
+    SELECT *, sum(CASE WHEN answered = answered_before THEN 0 ELSE 1 END) OVER (
+        PARTITION BY called, conversation, caller, asked ORDER BY started_us, call_id
+        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    ) AS run_no
+    FROM (
+        SELECT *, lag(answered) OVER (PARTITION BY called, conversation, caller, asked ORDER BY started_us, call_id)
+            AS answered_before
+        FROM asked_again
+        WHERE answered IS NOT NULL
+    ) AS with_before
+),
+-- the calls that close a loop: a run after which no other answer came, and the last `repeats` calls began in the window
+closing AS (
+    SELECT called, conversation, call_id
+    FROM (
+        SELECT *,
+            max(run_no) OVER (PARTITION BY called, conversation, caller, asked) AS last_run,
+            row_number() OVER (PARTITION BY called, conversation, caller, asked, run_no ORDER BY started_us, call_id) AS ordinal,
+            started_us - first_value(started_us) OVER (
+                PARTITION BY called, conversation, caller, asked, run_no ORDER BY started_us, call_id
+                ROWS BETWEEN $repeats - 1 PRECEDING AND CURRENT ROW
+            ) AS took_us
+        FROM runs
+    ) AS numbered
+    WHERE run_no = last_run AND ordinal >= $repeats AND took_us <= 1e6 * $window_s
+),
 per_call AS (
     SELECT
-        tool,
+        /* by names */ tool, /* end by */
+        called,
         conversation,
         call_id,
-        min(agent) AS agent,
-        max(asked) AS asked,
+        min(nullif(caller, '')) AS agent,
+        max(CASE WHEN asked IS NOT NULL THEN 1 END) AS is_known,
         min(CASE WHEN finished THEN p END) AS p,
         arg_max(CASE WHEN status = 'error' THEN 1 ELSE 0 END, place) FILTER (WHERE finished) AS failed,
         max(hidden) AS hidden
     FROM scoped
-    GROUP BY tool, conversation, call_id
-),
--- repeated calls, by themselves so that another definition of a loop can replace them
-loops AS (
-    SELECT tool AS of_tool, conversation AS of_conversation, max(times) AS times
-    FROM (
-        SELECT tool, conversation, asked, count(*) AS times
-        FROM per_call
-        WHERE asked IS NOT NULL
-        GROUP BY tool, conversation, asked
-    ) AS equal_calls
-    GROUP BY tool, conversation
+    GROUP BY /* by names */ tool, /* end by */ called, conversation, call_id
 ),
 uses AS (
-    SELECT tool, conversation, coalesce(min(agent), '') AS stratum, max(failed) AS failed, min(p) AS p, max(hidden) AS hidden
+    SELECT
+        /* by names */ tool, /* end by */
+        conversation,
+        coalesce(min(agent), '') AS stratum,
+        max(failed) AS failed,
+        min(p) AS p,
+        max(CASE WHEN (called, conversation, call_id) IN (SELECT (called, conversation, call_id) FROM closing) THEN 1
+                 WHEN is_known = 1 THEN 0 END) AS repeated,
+        max(hidden) AS hidden
     FROM per_call
-    GROUP BY tool, conversation
+    GROUP BY /* by names */ tool, /* end by */ conversation
 ),
 -- is_shown: 1 with the sign, 0 without it, NULL where the conversation is not compared
 signs AS (
-    SELECT tool, conversation, stratum, 'failed' AS sign, failed AS is_shown FROM uses
+    SELECT /* by names */ tool, /* end by */ conversation, stratum, 'failed' AS sign, failed AS is_shown FROM uses
     UNION ALL
-    SELECT tool, conversation, stratum, 'low_confidence' AS sign, CASE WHEN p IS NOT NULL THEN CASE WHEN p < $low_below THEN 1 ELSE 0 END END AS is_shown
+    SELECT /* by names */ tool, /* end by */ conversation, stratum, 'low_confidence' AS sign,
+        CASE WHEN p IS NOT NULL THEN CASE WHEN p < $low_below THEN 1 ELSE 0 END END AS is_shown
     FROM uses
     UNION ALL
-    SELECT tool, conversation, stratum, 'repeated' AS sign, CASE WHEN times >= $repeats THEN 1 ELSE 0 END AS is_shown
-    FROM uses
-    JOIN loops ON of_tool = tool AND of_conversation = conversation
+    SELECT /* by names */ tool, /* end by */ conversation, stratum, 'repeated' AS sign, repeated AS is_shown FROM uses
     UNION ALL
-    SELECT tool, conversation, stratum, 'laundered' AS sign, hidden AS is_shown FROM uses
+    SELECT /* by names */ tool, /* end by */ conversation, stratum, 'laundered' AS sign, hidden AS is_shown FROM uses
 ),
 -- a: with the sign and failed, b: with it and not failed, c: without it and failed, d: without it and not failed
 tables AS (
     SELECT
-        tool,
+        /* by names */ tool, /* end by */
         sign,
         stratum,
         sum(is_shown * lost) AS a,
@@ -133,14 +188,14 @@ tables AS (
         sum((1 - is_shown) * lost) AS c,
         sum((1 - is_shown) * (1 - lost)) AS d,
         CAST(count(*) AS DOUBLE) AS n
-    FROM signs AS s
-    JOIN outcome AS o ON o.conversation = s.conversation
+    FROM signs
+    JOIN (SELECT conversation AS of_conversation, lost FROM outcome) AS o ON of_conversation = conversation
     WHERE is_shown IS NOT NULL
-    GROUP BY tool, sign, stratum
+    GROUP BY /* by names */ tool, /* end by */ sign, stratum
 ),
 pooled AS (
     SELECT
-        tool,
+        /* by names */ tool, /* end by */
         sign,
         sum(a) AS a, sum(b) AS b, sum(c) AS c, sum(d) AS d, sum(n) AS n,
         count(*) FILTER (WHERE (a + b) * (c + d) > 0) AS strata,
@@ -150,7 +205,7 @@ pooled AS (
         sum((a + d) / n * b * c / n + (b + c) / n * a * d / n) AS ps_qr,
         sum((b + c) / n * b * c / n) AS qs
     FROM tables
-    GROUP BY tool, sign
+    GROUP BY /* by names */ tool, /* end by */ sign
 ),
 estimated AS (
     SELECT *,
@@ -175,7 +230,7 @@ with_power AS (
     SELECT *, $ratio * p0 / (1 - p0 + $ratio * p0) AS p1 FROM estimated
 )
 SELECT
-    tool,
+    /* by names */ tool, /* end by */
     sign,
     CASE WHEN too_few THEN 'too_few'
          WHEN ln(odds_ratio) > z * error THEN 'more_often'
@@ -204,5 +259,5 @@ CROSS JOIN levels
 ORDER BY
     CASE WHEN too_few THEN 2 WHEN abs(ln(odds_ratio)) > 1.959963984540054 * error THEN 0 ELSE 1 END,
     CASE WHEN NOT too_few THEN ln(odds_ratio) - 1.959963984540054 * error END DESC,
-    tool,
+    /* by names */ tool, /* end by */
     sign

@@ -2,7 +2,8 @@
 --
 -- One row per conversation, the one that started last first. The window, `tool`, `code`, `agent` and `text` select
 -- conversations that have an attempt like that; the counts are those of the whole conversation. The outcome is that of its
--- labels (the view conversation_labels), never guessed from its calls. For the loops in it, see the query loops.
+-- labels (the view conversation_labels), never guessed from its calls. For the loops in it, see the query loops, whose
+-- conversations may be passed as `conversations`.
 --
 -- parameters:
 --   since         timestamp = NULL  conversations with an attempt that started at this time or later
@@ -13,6 +14,7 @@
 --   text          text = NULL       with this text in an argument, an error or a result, as in find
 --   outcome       text = NULL       right or wrong: conversations with this outcome only; none: those without a label
 --   conversation  text = NULL       this conversation only
+--   conversations text = NULL       these conversations only, one id per line
 --   sort          text = NULL       column to sort by, ascending: started_at, duration_ms, calls, failed or attempts; with a minus before it, descending
 --   offset        integer = 0       rows to skip
 --   limit         positive = 50     maximum number of rows
@@ -38,6 +40,7 @@ WITH chosen AS (
     FROM attempts
     WHERE conversation_id IS NOT NULL
       AND ($conversation IS NULL OR conversation_id = $conversation)
+      AND ($conversations IS NULL OR conversation_id IN (SELECT unnest(string_split(coalesce($conversations, ''), chr(10)))))
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($agent IS NULL OR agent = $agent)

@@ -45,7 +45,7 @@
 WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
-        draw_key(conversation_id, trace_id) AS cluster,
+        text_key(draw_key(conversation_id, trace_id)) AS cluster,
         coalesce(agent, '') AS reader,
         trace_id,
         call_id,
@@ -62,7 +62,8 @@ WITH scoped AS (
         coalesce(seen_length, CAST(length(coalesce(seen_text, nullif(text, ''), CAST(result AS VARCHAR), error_message)) AS BIGINT)) AS characters,
         answer_tokens(result_tokens, seen_text, seen_length, text, result, error_message, status, full_sizes) AS tokens,
         result_tokens IS NOT NULL AS is_counted,
-        coalesce(seen_hash, md5(coalesce(seen_text, nullif(text, ''), CAST(result AS VARCHAR), error_message))) AS content
+        CASE WHEN coalesce(seen_hash, seen_text, nullif(text, ''), CAST(result AS VARCHAR), error_message) IS NOT NULL
+            THEN text_key(coalesce(seen_hash, seen_text, nullif(text, ''), CAST(result AS VARCHAR), error_message)) END AS content
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -70,12 +71,12 @@ WITH scoped AS (
 ),
 -- call ids with several attempts; most calls have one attempt and need no sorting
 multi_attempt_calls AS (
-    SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1
+    SELECT text_key(call_id) AS call_number FROM scoped GROUP BY text_key(call_id) HAVING count(*) > 1
 ),
 received AS (
     SELECT *
     FROM scoped
-    WHERE call_id NOT IN (SELECT call_id FROM multi_attempt_calls)
+    WHERE text_key(call_id) NOT IN (SELECT call_number FROM multi_attempt_calls)
     UNION ALL
     SELECT * EXCLUDE (from_last)
     FROM (
@@ -84,7 +85,7 @@ received AS (
             ORDER BY attempt_order(attempt, started_at, span_id) DESC
         ) AS from_last
         FROM scoped
-        WHERE call_id IN (SELECT call_id FROM multi_attempt_calls)
+        WHERE text_key(call_id) IN (SELECT call_number FROM multi_attempt_calls)
     ) AS numbered
     WHERE is_seen OR from_last = 1
 ),

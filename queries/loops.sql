@@ -26,6 +26,7 @@
 --   tool          text = NULL       loops with this tool only
 --   agent         text = NULL       this agent only
 --   conversation  text = NULL       this conversation only, or this trace
+--   conversations text = NULL       these conversations only, one id per line
 --   k             positive = 3      repetitions that make a loop
 --   window_s      positive = 600    seconds in which they start
 --   limit         integer = 100     maximum number of rows
@@ -66,6 +67,7 @@ requests AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($agent IS NULL OR agent = $agent)
       AND ($conversation IS NULL OR draw_key(conversation_id, trace_id) = $conversation)
+      AND ($conversations IS NULL OR conversation_id IN (SELECT unnest(string_split(coalesce($conversations, ''), chr(10)))))
 ),
 -- conversations in which a tool has k equal calls, or k errors of one code: the others have no loop
 repeating AS (
@@ -160,24 +162,17 @@ placed AS (
         asked
     FROM calls
 ),
+with_error AS (
+    SELECT *, CASE WHEN status = 'error' THEN error_key(code, error_type, error_message) END AS error_text
+    FROM placed
+),
 -- asked, answered: arguments and result in normal form; error: the kind of error
 compared AS (
     SELECT *,
         CASE WHEN asked IS NULL OR count(*) OVER (PARTITION BY conversation, agent, tool, asked) < $k THEN NULL
-             WHEN ending = 'returned' AND coalesce(text, result, error_message) IS NULL THEN NULL
-             WHEN status = 'error'
-             THEN concat(coalesce(code, ''), '|', coalesce(error_type, ''), '|', message_pattern(left(coalesce(error_message, ''), 500)))
-             ELSE concat(
-                 coalesce(status, ending), '|',
-                 without_durations(without_times(left(coalesce(text, ''), 1000))), '|',
-                 without_durations(without_times(left(coalesce(result, ''), 1000))), '|',
-                 CASE WHEN length(text) > 1000 THEN md5(text) ELSE '' END,
-                 CASE WHEN length(result) > 1000 THEN md5(result) ELSE '' END
-             ) END AS answered,
-        CASE WHEN status = 'error' AND count(CASE WHEN status = 'error' THEN 1 END) OVER (PARTITION BY conversation, agent, tool) >= $k
-             THEN concat(coalesce(code, ''), '|', coalesce(error_type, ''), '|', message_pattern(left(coalesce(error_message, ''), 500)))
-             END AS error
-    FROM placed
+             ELSE answer_key(status, ending, error_text, text, result, error_message) END AS answered,
+        CASE WHEN count(error_text) OVER (PARTITION BY conversation, agent, tool) >= $k THEN error_text END AS error
+    FROM with_error
 ),
 -- step: what is compared in an alternation; a call that has no equal one is only itself
 stepped AS (
@@ -273,7 +268,7 @@ rounds AS (
         max(s.places) AS places,
         arg_max(s.call_id, s.place) AS call_id,
         arg_max(s.span_id, s.place) AS span_id,
-        '' AS asked,
+        NULL AS asked,
         concat(
             max(CASE WHEN (s.place - a.first_place) % a.period = 0 THEN s.arguments_hash END),
             max(CASE WHEN (s.place - a.first_place) % a.period = 1 THEN s.arguments_hash END),

@@ -7,10 +7,15 @@
 -- share of those with this pair that reached their goal, and success_without that of the others. A difference may have
 -- any reason: what follows a step is not what the step brought about.
 --
--- The steps of one conversation are similar, so the intervals count conversations as clusters. The interval of lift compares
--- the pair with all other steps of the tool; it is NULL if the tool has no other step, and high is NULL if it is unbounded.
--- Calls without a conversation are left out.
+-- With `by`, a pair belongs to the group of its second step, or with (end) to that of its first. Its rate is compared with
+-- the steps of the tool in the same group, while its share is of all occurrences of the first step. The order of the
+-- steps is that of the whole conversation.
 --
+-- The steps of one conversation are similar, so the intervals count conversations as clusters, and that of lift takes into
+-- account that the steps of the pair are among all steps of the tool. It is NULL if the tool has no other step, and high is
+-- NULL if it is unbounded. Calls without a conversation are left out.
+--
+-- by: none (default), version, agent, attributes
 -- parameters:
 --   since   timestamp = NULL  conversations that started at this time or later
 --   until   timestamp = NULL  conversations that started before this time
@@ -45,92 +50,84 @@
 -- important: from_tool, from_status, to_tool, n, rate, lift
 -- next: query blame
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998); interval of a
---   ratio: MOVER (Donner and Zou 2012), from the limits of the pair and of the other steps
+--   ratio of correlated shares: MOVER (Donner and Zou 2012), from the limits of the pair and of all steps of the tool
 WITH in_window AS (
-    SELECT conversation_id AS conversation
+    SELECT conversation_id
     FROM attempts
-    WHERE conversation_id IS NOT NULL
+    WHERE conversation_id IS NOT NULL AND ($since IS NOT NULL OR $until IS NOT NULL)
     GROUP BY conversation_id
     HAVING ($since IS NULL OR min(started_at) >= $since)
        AND ($until IS NULL OR min(started_at) < $until)
 ),
 steps AS (
     SELECT
-        conversation_id AS conversation,
-        tool,
+        /* by */ /* end by */
+        text_key(conversation_id) AS conversation,
+        tool AS called,
         min(started_at) AS at_time,
         min(span_id) AS first_span,
         CASE WHEN arg_max(status, attempt_order(attempt, started_at, span_id)) = 'error' THEN 'error'
              WHEN max(status) IS NULL THEN 'none'
              ELSE 'success' END AS state
     FROM attempts
-    WHERE conversation_id IN (SELECT conversation FROM in_window)
+    WHERE conversation_id IS NOT NULL
+      AND ($since IS NULL AND $until IS NULL OR conversation_id IN (SELECT conversation_id FROM in_window))
       AND ($agent IS NULL OR agent = $agent)
-    GROUP BY conversation_id, tool, call_id
+    GROUP BY /* by names */ /* end by */ text_key(conversation_id), tool, text_key(call_id)
 ),
--- a pair without a status has is_known = 0
 ordered AS (
     SELECT
+        /* by names */ /* end by */
         conversation,
-        tool,
+        called,
         state,
-        lag(tool) OVER in_order AS from_tool,
+        lag(called) OVER in_order AS from_tool,
         lag(state) OVER in_order AS from_state,
-        lead(tool) OVER in_order AS next_tool
+        lead(called) OVER in_order AS next_tool
     FROM steps
     WINDOW in_order AS (PARTITION BY conversation ORDER BY at_time, first_span)
 ),
+-- a pair without a status has is_known = 0
 pairs AS (
-    SELECT conversation, coalesce(from_tool, '(start)') AS from_tool, coalesce(from_state, 'start') AS from_status,
-        tool AS to_tool, 1 AS is_call,
-        CASE WHEN state <> 'none' THEN 1.0 ELSE 0.0 END AS is_known,
-        CASE WHEN state = 'error' THEN 1.0 ELSE 0.0 END AS is_failed
+    SELECT /* by names */ /* end by */ conversation, coalesce(from_tool, '(start)') AS from_tool,
+        coalesce(from_state, 'start') AS from_status, called AS to_tool, 1 AS is_call,
+        CASE WHEN state <> 'none' THEN 1e0 ELSE 0e0 END AS is_known,
+        CASE WHEN state = 'error' THEN 1e0 ELSE 0e0 END AS is_failed
     FROM ordered
     UNION ALL
-    SELECT conversation, tool AS from_tool, state AS from_status, '(end)' AS to_tool, 0 AS is_call, 0.0 AS is_known,
-        0.0 AS is_failed
+    SELECT /* by names */ /* end by */ conversation, called AS from_tool, state AS from_status, '(end)' AS to_tool, 0 AS is_call,
+        0e0 AS is_known, 0e0 AS is_failed
     FROM ordered
     WHERE next_tool IS NULL
 ),
 outcome AS (
-    SELECT conversation_id AS conversation, CASE WHEN correct THEN 1.0 ELSE 0.0 END AS is_right
+    SELECT text_key(conversation_id) AS of_conversation, CASE WHEN correct THEN 1e0 ELSE 0e0 END AS is_right
     FROM conversation_labels
-    WHERE conversation_id IN (SELECT conversation FROM steps)
-),
-outcomes_of_all AS (
-    SELECT CAST(count(*) AS DOUBLE) AS labelled, coalesce(sum(is_right), 0.0) AS reached FROM outcome
 ),
 per_conversation AS (
-    SELECT from_tool, from_status, to_tool, is_call, conversation,
+    SELECT /* by names */ /* end by */ from_tool, from_status, to_tool, is_call, conversation,
         CAST(count(*) AS DOUBLE) AS n,
         sum(is_known) AS known,
         sum(is_failed) AS failed
     FROM pairs
-    GROUP BY from_tool, from_status, to_tool, is_call, conversation
+    GROUP BY /* by names */ /* end by */ from_tool, from_status, to_tool, is_call, conversation
 ),
--- tool_known, tool_failed: of all steps of the second tool in the conversation; cluster_n: of the first step
+-- tool_known, tool_failed: of all steps of the second tool in the conversation; cluster_n: of the first step; tool_row,
+-- group_row: 1 in one row for each second tool, and in one row for each group, of the conversation
 with_totals AS (
-    SELECT p.*, o.is_right,
-        sum(n) OVER (PARTITION BY from_tool, from_status, p.conversation) AS cluster_n,
-        sum(known) OVER (PARTITION BY to_tool, is_call, p.conversation) AS tool_known,
-        sum(failed) OVER (PARTITION BY to_tool, is_call, p.conversation) AS tool_failed
+    SELECT p.*, is_right,
+        sum(n) OVER (PARTITION BY from_tool, from_status, conversation) AS cluster_n,
+        sum(known) OVER of_second AS tool_known,
+        sum(failed) OVER of_second AS tool_failed,
+        row_number() OVER of_second AS tool_row,
+        row_number() OVER (PARTITION BY /* by names */ /* end by */ conversation) AS group_row
     FROM per_conversation AS p
-    LEFT JOIN outcome AS o ON o.conversation = p.conversation
+    LEFT JOIN outcome ON of_conversation = conversation
+    WINDOW of_second AS (PARTITION BY /* by names */ /* end by */ to_tool, is_call, conversation)
 ),
-per_tool AS (
-    SELECT to_tool AS of_tool, is_call AS of_call, count(*) AS clusters, sum(s) AS s, sum(n) AS n, sum(s * s) AS ss,
-        sum(s * n) AS sn, sum(n * n) AS nn
-    FROM (
-        SELECT to_tool, is_call, conversation, sum(known) AS n, sum(failed) AS s
-        FROM per_conversation
-        GROUP BY to_tool, is_call, conversation
-    ) AS of_conversation
-    WHERE n > 0
-    GROUP BY to_tool, is_call
-),
--- other_…: how the sums over conversations change if the pair's own steps are left out
+-- ff … kn: sums over conversations of products of the pair's failed and known steps (f, k) and those of its tool (s, n)
 per_pair AS (
-    SELECT from_tool, from_status, to_tool, is_call,
+    SELECT /* by names */ /* end by */ from_tool, from_status, to_tool, is_call,
         sum(n) AS n,
         count(*) AS conversations,
         count(*) FILTER (WHERE known > 0) AS clusters,
@@ -140,52 +137,77 @@ per_pair AS (
         sum(known) AS known,
         sum(failed) AS failed,
         clustered_n(failed, known) AS effective,
-        sum((tool_failed - failed) * (tool_failed - failed) - tool_failed * tool_failed) AS other_ss,
-        sum((tool_failed - failed) * (tool_known - known) - tool_failed * tool_known) AS other_sn,
-        sum((tool_known - known) * (tool_known - known) - tool_known * tool_known) AS other_nn,
-        count(*) FILTER (WHERE tool_known > 0 AND tool_known = known) AS only_here,
+        sum(failed * failed) AS ff,
+        sum(failed * known) AS fk,
+        sum(known * known) AS kk,
+        sum(failed * tool_failed) AS fs,
+        sum(failed * tool_known) AS fn,
+        sum(known * tool_failed) AS ks,
+        sum(known * tool_known) AS kn,
+        count(CASE WHEN tool_row = 1 AND tool_known > 0 THEN 1 END) AS part_clusters,
+        sum(CASE WHEN tool_row = 1 THEN tool_failed ELSE 0e0 END) AS part_s,
+        sum(CASE WHEN tool_row = 1 THEN tool_known ELSE 0e0 END) AS part_n,
+        sum(CASE WHEN tool_row = 1 THEN tool_failed * tool_failed ELSE 0e0 END) AS part_ss,
+        sum(CASE WHEN tool_row = 1 THEN tool_failed * tool_known ELSE 0e0 END) AS part_sn,
+        sum(CASE WHEN tool_row = 1 THEN tool_known * tool_known ELSE 0e0 END) AS part_nn,
+        count(CASE WHEN group_row = 1 THEN is_right END) AS part_labelled,
+        coalesce(sum(CASE WHEN group_row = 1 THEN is_right END), 0.0) AS part_reached,
         count(is_right) AS labelled,
         coalesce(sum(is_right), 0.0) AS reached
     FROM with_totals
-    GROUP BY from_tool, from_status, to_tool, is_call
+    GROUP BY /* by names */ /* end by */ from_tool, from_status, to_tool, is_call
 ),
+-- tool_…: of all steps of the second tool, of all conversations
 measured AS (
-    SELECT p.*,
-        sum(p.n) OVER of_first AS from_n,
-        effective_n(round(sum(share_clusters) OVER of_first), sum(p.n) OVER of_first, p.n, share_ss, share_sn,
+    SELECT *,
+        1 AS everything,
+        sum(n) OVER of_first AS from_n,
+        effective_n(round(sum(share_clusters) OVER of_first), sum(n) OVER of_first, n, share_ss, share_sn,
             sum(share_sn) OVER of_first) AS share_effective,
         round(sum(share_clusters) OVER of_first) AS from_clusters,
-        t.n AS tool_n,
-        t.s AS tool_s,
-        t.n - p.known AS other_n,
-        t.s - p.failed AS other_s,
-        effective_n(t.clusters - p.only_here, t.n - p.known, t.s - p.failed, t.ss + other_ss, t.sn + other_sn,
-            t.nn + other_nn) AS other_effective
-    FROM per_pair AS p
-    LEFT JOIN per_tool AS t ON t.of_tool = p.to_tool AND t.of_call = p.is_call
-    WINDOW of_first AS (PARTITION BY from_tool, from_status)
+        sum(part_clusters) OVER of_tool AS tool_clusters,
+        sum(part_n) OVER of_tool AS tool_n,
+        sum(part_s) OVER of_tool AS tool_s,
+        sum(part_ss) OVER of_tool AS tool_ss,
+        sum(part_sn) OVER of_tool AS tool_sn,
+        sum(part_nn) OVER of_tool AS tool_nn
+    FROM per_pair
+    WINDOW of_first AS (PARTITION BY from_tool, from_status), of_tool AS (PARTITION BY /* by names */ /* end by */ to_tool, is_call)
+),
+rates AS (
+    SELECT *,
+        failed / nullif(known, 0) AS r,
+        tool_s / nullif(tool_n, 0) AS u,
+        sum(part_labelled) OVER of_group AS group_labelled,
+        sum(part_reached) OVER of_group AS group_reached
+    FROM measured
+    WINDOW of_group AS (PARTITION BY /* by names */ /* end by */ everything)
+),
+-- correlation: of r and u, between conversations
+correlations AS (
+    SELECT *, coalesce(
+        (fs - u * fn - r * ks + r * u * kn) / nullif(sqrt(greatest(
+            0.0, (ff - 2 * r * fk + r * r * kk) * (tool_ss - 2 * u * tool_sn + u * u * tool_nn))), 0), 0.0) AS correlation
+    FROM rates
 ),
 limits AS (
     SELECT *,
-        failed / nullif(known, 0) AS r,
         cluster_low(failed, known, effective) AS r_low,
         cluster_high(failed, known, effective) AS r_high,
-        other_s / nullif(other_n, 0) AS q,
-        CASE WHEN other_n > 0 THEN cluster_low(other_s, other_n, other_effective) END AS q_low,
-        CASE WHEN other_n > 0 THEN cluster_high(other_s, other_n, other_effective) END AS q_high
-    FROM measured
+        cluster_low(tool_s, tool_n, effective_n(tool_clusters, tool_n, tool_s, tool_ss, tool_sn, tool_nn)) AS u_low,
+        cluster_high(tool_s, tool_n, effective_n(tool_clusters, tool_n, tool_s, tool_ss, tool_sn, tool_nn)) AS u_high,
+        -- a positive correlation is reduced where conversations are few
+        correlation * CASE WHEN correlation > 0 THEN 1 - 3.0 / greatest(3.0, known * known / kk) ELSE 1.0 END AS shared
+    FROM correlations
 ),
--- ratio_low, ratio_high: limits of r / q; lift = ratio / (w * ratio + 1 - w) rises with it, where w = known / tool_n
 ratios AS (
     SELECT *,
-        CASE WHEN r_low <= 0 THEN 0.0 ELSE r_low * (2 * r - r_low)
-            / (r * q + sqrt(greatest(0.0, r * r * q * q - r_low * (2 * r - r_low) * q_high * (2 * q - q_high)))) END AS ratio_low,
-        CASE WHEN q_low > 0 THEN
-            (r * q + sqrt(greatest(0.0, r * r * q * q - r_high * (2 * r - r_high) * q_low * (2 * q - q_low))))
-            / (q_low * (2 * q - q_low)) END AS ratio_high
+        r * u - shared * (r - r_low) * (u_high - u) AS low_product,
+        r * u - shared * (r_high - r) * (u - u_low) AS high_product
     FROM limits
 )
 SELECT
+    /* by names */ /* end by */
     from_tool,
     from_status,
     to_tool,
@@ -198,21 +220,23 @@ SELECT
     r AS rate,
     r_low AS low,
     r_high AS high,
-    tool_s / nullif(tool_n, 0) AS usual_rate,
-    r / nullif(tool_s / nullif(tool_n, 0), 0) AS lift,
-    CASE WHEN tool_s > 0 AND other_n > 0 THEN ratio_low / (known / tool_n * ratio_low + other_n / tool_n) END AS lift_low,
-    CASE WHEN tool_s > 0 AND other_n > 0 THEN coalesce(
-        ratio_high / (known / tool_n * ratio_high + other_n / tool_n), tool_n / nullif(known, 0)) END AS lift_high,
+    u AS usual_rate,
+    r / nullif(u, 0) AS lift,
+    CASE WHEN u > 0 AND tool_n > known THEN CASE WHEN r_low <= 0 THEN 0.0 ELSE r_low * (2 * r - r_low)
+        / (low_product + sqrt(greatest(0.0, low_product * low_product - r_low * (2 * r - r_low) * u_high * (2 * u - u_high))))
+        END END AS lift_low,
+    CASE WHEN u > 0 AND tool_n > known THEN
+        (high_product + sqrt(greatest(0.0, high_product * high_product - r_high * (2 * r - r_high) * u_low * (2 * u - u_low))))
+        / (u_low * (2 * u - u_low)) END AS lift_high,
     labelled,
     reached / nullif(labelled, 0) AS success_share,
     wilson_low(reached, labelled) AS success_low,
     wilson_high(reached, labelled) AS success_high,
-    (a.reached_by_all - reached) / nullif(a.labelled_of_all - labelled, 0) AS success_without,
+    (group_reached - reached) / nullif(group_labelled - labelled, 0) AS success_without,
     CASE WHEN is_call = 1 THEN too_few_draws(clusters, known, $min_n) ELSE too_few_draws(from_clusters, from_n, $min_n) END
         AS too_few,
     known / nullif(effective, 0) AS design_effect
 FROM ratios
-CROSS JOIN (SELECT labelled AS labelled_of_all, reached AS reached_by_all FROM outcomes_of_all) AS a
 WHERE $tool IS NULL OR from_tool = $tool OR to_tool = $tool
-ORDER BY n DESC, from_tool, from_status, to_tool, is_call
+ORDER BY n DESC, from_tool, from_status, to_tool, /* by names */ /* end by */ is_call
 LIMIT $limit

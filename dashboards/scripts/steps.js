@@ -136,6 +136,7 @@ strip?.addEventListener("click", (event) => {
 });
 
 // The filter: a step stays if it, or a step inside it, has the text in its name, code, message or in what the model received.
+// Where the page has a part of the steps, the field is in a form: Enter asks the server, which searches all of them.
 const words = new Map(lines.map((line) => [line, `${line.querySelector(".what").textContent} ${line.dataset.words ?? ""}`.toLowerCase()]));
 
 function narrow() {
@@ -153,7 +154,7 @@ function narrow() {
   for (const part of tree.querySelectorAll(".lines, .band")) part.classList.toggle("out", !part.querySelector(".step:not(.out)"));
   const status = document.querySelector("[data-filtered]");
   const steps = lines.filter((line) => !line.classList.contains("group")).length;
-  status.textContent = text ? status.dataset.template.replace("{n}", matches).replace("{all}", steps) : "";
+  status.textContent = text && text === field.dataset.served?.toLowerCase() ? status.dataset.served : text ? status.dataset.template.replace("{n}", matches).replace("{all}", steps) : "";
   const address = new URL(location);
   if (text) address.searchParams.set("filter", field.value.trim()); else address.searchParams.delete("filter");
   history.replaceState(history.state, "", address);
@@ -161,12 +162,14 @@ function narrow() {
 
 function clear() {
   field.value = "";
-  narrow();
+  if (field.dataset.served) field.form.requestSubmit(); // the page has the steps that match alone
+  else narrow();
 }
 
 field.addEventListener("input", narrow);
 field.addEventListener("keydown", (event) => {
   if (!["Enter", "ArrowDown", "Escape"].includes(event.key)) return;
+  if (event.key === "Enter" && field.form && field.value.trim() !== field.dataset.served) return;
   event.preventDefault();
   if (event.key === "Escape") clear();
   const line = isShown(current) ? current : lines.find(isShown);

@@ -78,6 +78,14 @@ def test_a_file_may_label_calls_and_conversations(path: Path, run: Run, tmp_path
     assert outcomes(path) == [("chat", False, 0.0, "ann", None), ("later", True, 1.0, "ann", None)]
 
 
+def test_a_score_of_a_conversation_comes_from_a_terminal_and_a_file(path: Path, run: Run, tmp_path: Path) -> None:
+    assert run("--conversation", "chat", "--score", "0.4").exit_code == 0
+    file = tmp_path / "scores.csv"
+    file.write_text("conversation_id,score,labeler\nchat,0.8,ann\nlater,1,ann\n")
+    assert run("--file", str(file)).exit_code == 0
+    assert outcomes(path) == [("chat", True, pytest.approx(0.6), "ann", None), ("later", True, 1.0, "ann", None)]
+
+
 def test_a_select_labels_each_conversation_once(path: Path) -> None:
     sql = "SELECT conversation_id, bool_and(status = 'success') AS correct FROM tool_calls GROUP BY ALL"
     assert tt.outcome_from(sql, labeler="check") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from datetime import timedelta
 from math import ceil, log
 from random import Random
 
@@ -137,11 +138,24 @@ def test_a_call_that_a_retry_saved_did_not_fail(engine, chat):
     assert answer(con)["search", "failed"]["with_sign"] == 0
 
 
+def equal_calls(*answers, seconds=60, **more):
+    """Calls with equal arguments, one for each answer."""
+    return [
+        {
+            "arguments": Json('{"q":1}'),
+            "text": text,
+            "started_at": START + timedelta(seconds=seconds * place),
+            "call_id": f"q{place}",
+            **more,
+        }
+        for place, text in enumerate(answers)
+    ]
+
+
 def test_signs_of_confidence_and_of_repeated_calls(engine, chat):
-    same, other = Json('{"q":1}'), Json('{"q":2}')
     con = engine(
-        *chat(False, {"confidence": 0.4, "arguments": same}, *[{"confidence": 0.9, "arguments": same}] * 2),
-        *chat(True, {"confidence": 0.6, "arguments": same}, {"arguments": other}, {"arguments": same}),
+        *chat(False, *equal_calls("none", "none", "none"), {"confidence": 0.4}),
+        *chat(True, *equal_calls("none", "none"), {"confidence": 0.6}),
         *chat(True, {}),
     )
     found = answer(con)
@@ -152,6 +166,54 @@ def test_signs_of_confidence_and_of_repeated_calls(engine, chat):
     }
     assert answer(con, low_below=0.7)["search", "low_confidence"]["with_sign"] == 2
     assert answer(con, repeats=2)["search", "repeated"]["with_sign"] == 2
+
+
+@pytest.mark.parametrize(
+    ("calls", "repeated"),
+    [
+        (equal_calls("none", "none", "none"), 1),
+        (equal_calls("none at 12:00:01", "none at 12:00:31", "none at 12:01:01"), 1),
+        (equal_calls("1 of 3", "2 of 3", "3 of 3"), 0),
+        (equal_calls("pending", "pending", "pending", "done"), 0),
+        (equal_calls("none", "none", "none", seconds=301), 0),
+        (equal_calls("none", "none", "none", tool="sleep"), 0),
+        (equal_calls("none", "none", "none", call_id="one"), 0),
+        ([*equal_calls("none", "none", agent="x"), *equal_calls("none", agent="y", call_id="q9")], 0),
+    ],
+    ids=[
+        "equal",
+        "equal but for times",
+        "progress",
+        "polling",
+        "slow",
+        "waiting",
+        "attempts of one call",
+        "two agents",
+    ],
+)
+def test_a_repeated_call_is_what_the_query_loops_finds(engine, chat, calls, repeated):
+    con = engine(*chat(False, *calls, conversation="chat"))
+    rows = [row for key, row in answer(con).items() if key[1] == "repeated"]
+    assert [row["with_sign"] for row in rows] == [repeated]
+    loops = run(con, "loops")
+    assert sum(row[loops.columns.index("kind")] == "repeat" for row in loops.fetchall()) == repeated
+
+
+def test_by_version_a_sign_is_one_of_the_calls_of_that_version(engine, chat):
+    """Version 1 (a, b, c, d) = (3, 1, 2, 4), odds 6; version 2 (1, 2, 2, 1), odds 1/4; together they are of one tool."""
+    counts = {"1": (3, 1, 2, 4), "2": (1, 2, 2, 1)}
+    records = []
+    for version, cells in counts.items():
+        for (status, correct), size in zip(
+            (("error", False), ("error", True), ("success", False), ("success", True)), cells, strict=True
+        ):
+            records += [r for _ in range(size) for r in chat(correct, {"status": status, "tool_version": version})]
+    con = engine(*records)
+    found = run(con, "blame", by=["version"])
+    ratios = {row[0]: row[found.columns.index("odds_ratio")] for row in found.fetchall() if row[1] == "failed"}
+    assert ratios == pytest.approx({"1": 6.0, "2": 0.25})
+    both = answer(con)["search", "failed"]
+    assert (both["conversations"], both["with_sign"]) == (16, 7)
 
 
 def test_hidden_errors_are_compared_with_errors_that_the_model_saw(engine, chat):

@@ -65,7 +65,8 @@ def test_a_heading_says_what_a_table_shows_and_what_to_read_next(tmp_path):
     [
         ("-- Which tools are used?", "-- Tools", "must be '-- ' and a question", 1),
         ("version, attributes", "versoin", "unknown dimension 'versoin'", 5),
-        ("tool (default)", "tool", "must mark a dimension", 5),
+        ("tool (default)", "tool", "mark a dimension other than attributes", 5),
+        ("tool (default)", "none (default), tool (default)", "must begin with", 5),
         ("min_n  integer = 20 ", "min_n  whole = 20 ", "unknown type 'whole'", 9),
         ("integer = 20", "integer = 'x'", "the default of 'min_n' must be a whole number, 0 or more; got 'x'", 9),
         ("integer = 20", "number = -2.5", "the default of 'min_n' must be a number, 0 or more; got -2.5", 9),

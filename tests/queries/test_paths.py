@@ -121,16 +121,18 @@ def test_rates_of_independent_conversations_have_wilson_intervals_and_lift_that_
     named = ("rate", "low", "high", "usual_rate", "lift", "lift_low", "lift_high", "share", "too_few", "design_effect")
     found = {row[1]: row[3:] for row in rows(con, *named) if row[0] == "find"}
     low, high = proportion_confint(10, 40, method="wilson")
-    other_low, other_high = proportion_confint(6, 60, method="wilson")
-    r, q = 0.25, 0.1
-    # Donner and Zou 2012, equation 9
-    below = (r * q - math.sqrt((r * q) ** 2 - low * other_high * (2 * r - low) * (2 * q - other_high))) / (
-        other_high * (2 * q - other_high)
-    )
-    above = (r * q + math.sqrt((r * q) ** 2 - high * other_low * (2 * r - high) * (2 * q - other_low))) / (
-        other_low * (2 * q - other_low)
-    )
-    lifts = [ratio / (0.4 * ratio + 0.6) for ratio in (below, above)]
+    usual_low, usual_high = proportion_confint(16, 100, method="wilson")
+    r, u = 0.25, 0.16
+    # the 40 steps are among the 100: sums of (x - r)(x - u), (x - r)^2 and (x - u)^2; reduced by 3 of 40 conversations
+    shared = 7.5 / math.sqrt(7.5 * 13.44) * (1 - 3 / 40)
+    # Donner and Zou 2012, with the correlation
+    product = r * u - shared * (r - low) * (usual_high - u)
+    scale = usual_high * (2 * u - usual_high)
+    below = (product - math.sqrt(product**2 - low * (2 * r - low) * scale)) / scale
+    product = r * u - shared * (high - r) * (u - usual_low)
+    scale = usual_low * (2 * u - usual_low)
+    above = (product + math.sqrt(product**2 - high * (2 * r - high) * scale)) / scale
+    lifts = [below, above]
     assert found["error"][:7] == pytest.approx((0.25, low, high, 0.16, 1.5625, *lifts), abs=1e-9)
     assert found["error"][7:] == (1.0, False, 1.0)
     assert found["success"][4] == pytest.approx(0.625)
@@ -168,3 +170,34 @@ def test_outcomes_are_compared_with_conversations_without_the_pair(engine, chat)
     assert found["x", "success", "y"] == pytest.approx((8, 0.75, low, high, 0.25), abs=1e-9)
     assert found["(start)", "start", "x"][:2] == (20, 0.45)
     assert found["(start)", "start", "x"][4] is None
+
+
+def test_by_agent_a_pair_belongs_to_the_agent_of_its_second_step(engine, chat):
+    """A hand-over is a pair of the agent that takes over; the end belongs to the last step; rates are those of the agent."""
+    con = engine(
+        *chat("a", "find", "open!", agent="one", correct=True),
+        *chat("a", "open", start=START + timedelta(seconds=9), agent="two"),
+        *chat("b", "find", "open", agent="two", correct=False),
+    )
+    assert rows(con, "agent", "n", "share", "usual_rate", by="agent") == [
+        ("(start)", "start", "find", "one", 1, 0.5, 0.0),
+        ("(start)", "start", "find", "two", 1, 0.5, 0.0),
+        ("find", "success", "open", "one", 1, 0.5, 1.0),
+        ("find", "success", "open", "two", 1, 0.5, 0.0),
+        ("open", "error", "open", "two", 1, 1.0, 0.0),
+        ("open", "success", "(end)", "two", 2, 1.0, None),
+    ]
+    success = {row[:4]: row[4:] for row in rows(con, "agent", "success_share", "success_without", by="agent")}
+    assert success["find", "success", "open", "two"] == (0.0, 1.0), "the other conversation of agent two is a"
+    assert success["find", "success", "open", "one"] == (1.0, None), "agent one has no other conversation"
+
+
+def test_by_version_each_version_has_its_own_usual_rate(engine, chat):
+    con = engine(
+        *(record for n in range(4) for record in chat(f"a{n}", "x", "y!" if n < 3 else "y", tool_version="1")),
+        *(record for n in range(4) for record in chat(f"b{n}", "x", "y", tool_version="2")),
+    )
+    assert rows(con, "version", "n", "rate", "usual_rate", "share", by=["version"])[2:4] == [
+        ("x", "success", "y", "1", 4, 0.75, 0.75, 0.5),
+        ("x", "success", "y", "2", 4, 0.0, 0.0, 0.5),
+    ]

@@ -105,3 +105,8 @@ def test_the_command_writes_a_table_and_both_graphs(tmp_path: Path) -> None:
         '  n2 -->|"1"| n3',
     ]
     assert run("-f", "dot", "--tool", "find").count("->") == 2
+    grouped = run("--format", "csv", "--by", "version", "--columns", "version,to_tool,n")
+    assert grouped.splitlines()[0] == "version,to_tool,n"
+    refused = CliRunner().invoke(cli, ["paths", str(path), "--by", "agent", "-f", "dot"])
+    assert refused.exit_code == 2
+    assert "dot is one graph" in refused.stderr

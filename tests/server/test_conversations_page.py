@@ -126,6 +126,11 @@ def test_the_next_page_begins_after_the_last_row(client):
         ({"code": "TIMEOUT", "since": "400m"}, [0, 5]),
         ({"text": "A-17"}, [17]),
         ({"tool": "refund", "text": "for 10"}, [10]),
+        ({"text": "nothing"}, [0, 7]),
+        ({"loop": "any"}, [0, 7]),
+        ({"loop": "running"}, [0]),
+        ({"loop": "any", "agent": "clerk"}, [7]),
+        ({"loop": "any", "outcome": "right"}, []),
     ],
 )
 def test_a_filter_keeps_the_conversations_that_match(client, filters, expected):
@@ -145,12 +150,13 @@ def test_a_click_on_a_head_sorts_and_another_click_reverses(client):
 
 def test_every_filter_and_column_is_a_parameter_of_the_query(client):
     for name in ConversationListState.FILTERS:
-        assert client.get("/conversations/rows", params={name: "none"}).status_code == 200, name
+        value = ConversationListState.CHOICES.get(name, ("none",))[0]
+        assert client.get("/conversations/rows", params={name: value}).status_code == 200, name
     for column in ConversationListState.SORTABLE:
         assert len(talks(client, sort=column)) == PAGE, column
 
 
-@pytest.mark.parametrize("params", [{"outcome": "maybe"}, {"sort": "agent"}])
+@pytest.mark.parametrize("params", [{"outcome": "maybe"}, {"loop": "yes"}, {"sort": "agent"}])
 def test_a_wrong_value_in_the_address_is_refused(client, params):
     answer = client.get("/conversations", params=params)
     assert answer.status_code == 400

@@ -59,6 +59,13 @@ def test_a_conversation_is_labelled_and_the_label_taken_back(shown: Any) -> None
         undone = client.post("/label/conversation/undo", data=form, headers={"hx-request": "true"}).text
         assert "goal reached</span>" in undone, "an undo restores the label before the latest, which was right"
         assert client.post("/label/conversation", data={**form, "verdict": "maybe"}).status_code == 400
+        scored = client.post(
+            "/label/conversation", data={**form, "verdict": "", "score": "0.25"}, headers={"hx-request": "true"}
+        )
+        assert "goal missed" in scored.text
+        assert "0.25" in scored.text
+        for score in ("", "1.5", "much"):
+            assert client.post("/label/conversation", data={**form, "verdict": "", "score": score}).status_code == 400
 
 
 def edge(start: str, end: str, n: int) -> PathEdge:

@@ -50,6 +50,17 @@ def test_the_latest_of_a_labeler_counts_and_labelers_count_alike(write: Write, r
     assert rows("SELECT labeler_kind FROM conversation_labels WHERE conversation_id = 'a'") == [("rule",)]
 
 
+def test_labels_by_an_agent_about_itself_do_not_count(write: Write, rows: Rows) -> None:
+    """As in ``judged``: an agent that judges itself is not the truth, neither against a person nor alone."""
+    write(
+        of("a", True, 0, labeler="human"),
+        of("a", False, 1, labeler="agent:planner", labeler_kind="agent"),
+        of("b", True, 0, labeler="agent:planner", labeler_kind="agent"),
+        of("c", score=0.9, labeler="judge", labeler_kind="agent"),  # somebody chose this labeler's name
+    )
+    assert rows(OUTCOMES) == [("a", True, 1.0, "human", 1), ("c", True, 0.9, "judge", 1)]
+
+
 def test_a_retraction_takes_the_labelers_earlier_labels_back(write: Write, rows: Rows) -> None:
     write(of("a", True, 0), of("a", None, 1), of("b", True, 0), of("b", None, 1), of("b", False, 2))
     assert rows(OUTCOMES) == [("b", False, 0.0, "human", 1)]

@@ -189,6 +189,8 @@ MEASURES: tuple[Interval | Alarm, ...] = (
              truth=_after_error, applies=_steps),
     Interval("paths", "lift after an error", {"limit": 1_000_000}, where="from_status = 'error' AND failures IS NOT NULL",
              low="lift_low", high="lift_high", truth=_lift_after_error, applies=_steps),
+    Interval("paths", "share of errors at the end", {"limit": 1_000_000}, where="from_status = 'error' AND to_tool = '(end)'",
+             low="share_low", high="share_high", truth=lambda cell, rows: 1 / cell.size, applies=_steps),
     Interval("gates", "approved_share", low="approved_low", high="approved_high", truth=_fixed(APPROVED), applies=_gated),
     Interval("gates", "failure_rate", low="failure_low", high="failure_high", applies=_gated),
     Interval("next_action", "advised_share", where="advice = 'retry'", low="advised_low", high="advised_high"),

@@ -20,7 +20,7 @@ QUERIES = ("failure_rate", "ranking", "latency", "next_action", "sources", "conf
 CELLS = {
     "independent": (Cell("independent", 200, 1, ids="none"), QUERIES),
     "ICC 0.2": (Cell("clusters", 20, 10, 0.2), QUERIES),
-    "ICC 0.5": (Cell("clusters", 20, 10, 0.5), ("failure_rate", "next_action", "compare")),
+    "ICC 0.5": (Cell("clusters", 20, 10, 0.5), ("failure_rate", "next_action", "compare", "paths")),
     "5 clusters": (Cell("clusters", 5, 10, 0.2), ("failure_rate",)),
     "unequal sizes": (Cell("unequal sizes", 20, 10, 0.2, unequal=True), ("failure_rate", "compare")),
     "traces": (Cell("traces", 20, 10, 0.2, ids="trace"), ("failure_rate", "overview")),

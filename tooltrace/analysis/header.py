@@ -20,7 +20,8 @@
     -- source: where the formula comes from
 
 ``alias`` are other names of the query (optional). Omit ``by`` where rows are not grouped; dimensions behind a ``;`` in
-it vary within a history and do not split it (see the regions in ``templating``). ``important`` are the columns that a
+it vary within a history and do not split it (see the regions in ``templating``); with ``none (default)`` as its first
+item, the rows are grouped only if that is asked for. ``important`` are the columns that a
 narrow table shows first (optional: the order of ``columns``), ``hidden`` the columns without which a row says nothing: a
 table omits the rows in which all of them are 0 or NULL (optional). ``verdict`` is a sentence about one row, with columns
 in braces and ``{group}`` for its group (optional); the row is the ``first`` one, the one with ``max(column)`` unless that is 0, or the first
@@ -57,6 +58,8 @@ UNITS = {
 }
 """Units that a column can have; besides them ``low(x)`` and ``high(x)``, the ends of the interval of ``x``."""
 
+_UNGROUPED = "none (default), "
+"""Beginning of ``by`` where the rows are not grouped by default."""
 _SECTION = re.compile(r"(alias|by|parameters|columns|important|hidden|verdict|next|source):\s*(.*)")
 _TEXTS = ("verdict", "next", "source")
 """Sections whose text begins on the line of their name."""
@@ -154,14 +157,17 @@ def _start_section(heading: QueryHeader, section: str, rest: str, parser: _Heade
 
 
 def _by(heading: QueryHeader, rest: str, parser: _HeaderParser) -> QueryHeader:
-    names = [part.strip() for part in re.split("[,;]", rest)]
+    ungrouped = rest.startswith(_UNGROUPED)
+    names = [part.strip() for part in re.split("[,;]", rest.removeprefix(_UNGROUPED))]
     default = tuple(name.removesuffix("(default)").strip() for name in names if name.endswith("(default)"))
     every = tuple(name.removesuffix("(default)").strip() for name in names)
     for name in every:
         if name not in DIMENSIONS and name != ATTRIBUTES:
             raise parser.fault(f"unknown dimension {name!r}: the dimensions are {', '.join([*DIMENSIONS, ATTRIBUTES])}")
-    if not default or ATTRIBUTES in default:
-        raise parser.fault("'by' must mark a dimension other than attributes as '(default)'")
+    if ATTRIBUTES in default or bool(default) == ungrouped:
+        raise parser.fault(
+            f"'by' must begin with '{_UNGROUPED}', or mark a dimension other than attributes as '(default)'"
+        )
     within = tuple(part.strip() for part in rest.partition(";")[2].split(",") if part.strip())
     return replace(heading, by=every, within=within, default_by=default)
 

@@ -36,6 +36,7 @@ class QueryOptions(TypedDict, total=False):
     code: str | None
     conversation: str | None
     conversation_id: str | None
+    conversations: str | None
     cut: int | str | None
     down_to: Time | None
     down_to_span: str | None

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from tooltrace.analysis import find
+from tooltrace.cli.errors import UsageError
 from tooltrace.cli.options import (
     FORMATS,
     examples,
@@ -16,7 +17,7 @@ from tooltrace.cli.options import (
     tool_option,
     window_options,
 )
-from tooltrace.cli.query import all_option, columns_option, min_n_option
+from tooltrace.cli.query import all_option, by_option, columns_option, min_n_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.store.base import StoreBackend
 
@@ -30,6 +31,7 @@ EDGES = 40
     epilog=examples(
         "tooltrace paths",
         "tooltrace paths --tool fetch --since 7d",
+        "tooltrace paths --by agent",
         "tooltrace paths --format mermaid",
         "tooltrace paths --format dot -o paths.dot",
     ),
@@ -37,6 +39,7 @@ EDGES = 40
 @window_options
 @tool_option()
 @click.option("--agent", metavar="NAME", help="Only the calls of this agent.")
+@by_option
 @min_n_option
 @columns_option
 @all_option
@@ -49,6 +52,7 @@ def paths(
     until: str | None,
     tool: str | None,
     agent: str | None,
+    by: list[str] | None,
     min_n: int | None,
     columns: list[str] | None,
     everything: bool,
@@ -64,12 +68,14 @@ def paths(
     """
     from tooltrace.cli.named_query import QueryOutput, run_query
 
+    if by and form in GRAPHS:
+        raise UsageError(f"--by groups the rows of a table; {form} is one graph: leave --by out, or pass --agent")
     given = {"since": since, "until": until, "tool": tool, "agent": agent, "min_n": min_n}
     params: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     query = find("paths")
     if form not in GRAPHS:
         output = QueryOutput(form=form, limit=limit, columns=tuple(columns or ()), everything=everything)
-        run_query(query, None, params, output, store)
+        run_query(query, [] if by == ["none"] else by, params, output, store)
         return
     from tooltrace.report.path_graph import as_dot, as_mermaid, path_edges
 

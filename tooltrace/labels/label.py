@@ -17,6 +17,8 @@ LabelerKind = Literal["person", "rule", "agent"]
 """Kind of a labeler: a person, a rule (a program), or an agent (a model)."""
 LABELER_KINDS: Final[tuple[str, ...]] = get_args(LabelerKind)
 HUMAN: Final = "human"
+AGENT_PREFIX: Final = "agent:"
+"""Beginning of the name of a labeler whose labels the views ``judged`` and ``conversation_labels`` leave out."""
 
 
 def make_outcome(

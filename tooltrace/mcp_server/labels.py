@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from tooltrace.errors import BadParameter
-from tooltrace.labels.label import make_outcome
+from tooltrace.labels.label import AGENT_PREFIX, make_outcome
 from tooltrace.labels.writer import write_label
 from tooltrace.mcp_server.arguments import ToolArgument
 from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.mcp_server.tools import CALL_ID, Caller, ServedTool
 from tooltrace.recording.settings import Settings
-
-PREFIX: Final = "agent:"
-"""Beginning of the name of a labeler whose labels the view ``judged`` leaves out."""
 
 
 async def _label(labeler: str | None, store: ServedStore, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
@@ -23,7 +20,7 @@ async def _label(labeler: str | None, store: ServedStore, caller: Caller, given:
         raise BadParameter("unknown call id; nothing was recorded")
     if found.dicts()[0]["named"] > 1 or found.dicts()[0]["match"] == "prefix":
         raise BadParameter("this id does not name exactly one call: pass a span_id; nothing was recorded")
-    name = labeler or f"{PREFIX}{caller.name}"
+    name = labeler or f"{AGENT_PREFIX}{caller.name}"
     is_span = found.dicts()[0]["match"] == "span_id"
     outcome = make_outcome(
         Settings(store=None),

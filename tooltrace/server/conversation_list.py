@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tooltrace.analysis.running_loops import stuck
+from tooltrace.analysis.running_loops import running, stuck
 from tooltrace.errors import BadParameter, StoreMissing
 from tooltrace.report.templates import iso
 from tooltrace.server.list_state import ConversationListState
@@ -22,14 +23,15 @@ from tooltrace.server.tool_page import DOCUMENTATION
 PAGE: Final = 50
 MAX_ANNOUNCED: Final = 99
 """Largest number of new conversations that is counted."""
-MAX_LOOPS: Final = 1_000
-"""Maximum number of loops that are compared with the conversations of the list."""
+MAX_LOOPS: Final = 10_000
+"""Maximum number of loops whose conversations the filter by loops finds."""
 
 
 async def conversations(request: Request) -> Response:
     """Render the page of the list with its filters."""
     state = ConversationListState.read(request.query_params)
-    app_state(request).cache.prefetch("conversations", **_params(request, state))
+    if state.loop is None:
+        app_state(request).cache.prefetch("conversations", **await _params(request, state))
     return render(request, "pages/conversations.html", list=state)
 
 
@@ -55,11 +57,16 @@ async def rows(request: Request) -> Response:
 
 async def loops(request: Request) -> Response:
     """Render the marks of those conversations of a page of the list that are, or were, in a loop."""
-    listed = {row["conversation"] for row in await _rows(request, ConversationListState.read(request.query_params))}
-    params = {**time_range(request.query_params).params, "limit": MAX_LOOPS}
+    listed = await _rows(request, ConversationListState.read(request.query_params))
     marks: dict[str, dict[str, Any]] = {}
-    for row in stuck((await app_state(request).cache.query("loops", **params)).dicts()) if listed else ():
-        if row["conversation"] in listed:
+    if listed:
+        params: dict[str, Any] = {
+            "conversations": _lines(row["conversation"] for row in listed),
+            "since": iso(min(row["started_at"] for row in listed)),
+            "until": time_range(request.query_params).params.get("until"),
+            "limit": MAX_LOOPS,
+        }
+        for row in stuck((await app_state(request).cache.query("loops", **params)).dicts()):
             marks.setdefault(loop_mark_id(row["conversation"]), row)  # running loops come first
     return render(request, "parts/conversation_loops.html", marks=marks)
 
@@ -76,7 +83,7 @@ async def news(request: Request) -> Response:
         return Response(status_code=204)
     top = address.get("top") or None
     after = None if top is None else _time(top)
-    params = {**time_range(address).params, **state.filters, **({"since": top} if top else {})}
+    params = {**await _filters(request, state), **({"since": top} if top else {})}
     try:
         began = (await cache.query_once("conversations", **params, limit=MAX_ANNOUNCED + 1)).dicts()
     except StoreMissing:
@@ -103,13 +110,30 @@ def loop_mark_id(conversation: str) -> str:
 async def _rows(request: Request, state: ConversationListState) -> list[dict[str, Any]]:
     """Return a page of rows; none while the store does not exist, which a recording may still create."""
     try:
-        return (await app_state(request).cache.query("conversations", **_params(request, state))).dicts()
+        return (await app_state(request).cache.query("conversations", **await _params(request, state))).dicts()
     except StoreMissing:
         return []
 
 
-def _params(request: Request, state: ConversationListState) -> dict[str, Any]:
-    return {**time_range(request.query_params).params, **state.params, "limit": PAGE, "offset": _offset(request)}
+async def _params(request: Request, state: ConversationListState) -> dict[str, Any]:
+    order = {"sort": state.sort} if state.sort else {}
+    return {**await _filters(request, state), **order, "limit": PAGE, "offset": _offset(request)}
+
+
+async def _filters(request: Request, state: ConversationListState) -> dict[str, Any]:
+    """Return the window and the filters as parameters of the query conversations. Raises StoreMissing."""
+    window = time_range(request.query_params).params
+    filters = {name: value for name, value in state.params.items() if name != "sort"}
+    if state.loop is None:
+        return {**window, **filters}
+    found = stuck((await app_state(request).cache.query("loops", **window, limit=MAX_LOOPS)).dicts())
+    rows = running(found) if state.loop == "running" else found
+    return {**window, **filters, "conversations": _lines(row["conversation"] for row in rows)}
+
+
+def _lines(conversations: Iterable[str]) -> str:
+    """Return the ids as lines: a parameter of the queries conversations and loops."""
+    return "\n".join(dict.fromkeys(conversations))
 
 
 def _offset(request: Request) -> int:
@@ -120,7 +144,7 @@ def _offset(request: Request) -> int:
 async def _top(request: Request, state: ConversationListState, found: list[dict[str, Any]]) -> str | None:
     """Return the time after which a conversation is new: the newest start, or the start of the window if it is later."""
     if found and not state.is_live:
-        newest = {**time_range(request.query_params).params, **state.filters, "limit": 1}
+        newest = {**await _filters(request, state), "limit": 1}
         found = (await app_state(request).cache.query("conversations", **newest)).dicts()
     ends = navigate(time_range(request.query_params))
     newest_start: datetime | None = found[0]["started_at"] if found else None

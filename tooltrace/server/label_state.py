@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tooltrace.labels.label import AGENT_PREFIX
+
 Row = dict[str, Any]
 """A row of the query ``labels``."""
 
@@ -14,7 +16,7 @@ class LabelState:
     """The labels of one attempt that count now."""
 
     current: tuple[Row, ...]
-    """The latest label of each labeler, the latest first; a label that was taken back is left out."""
+    """The latest label of each labeler, the latest first; without those taken back, and without those by ``agent:`` and a name."""
     correct: bool | None
     """Whether the result was right, as in the view ``judged``: by the majority, else the latest; None without a label."""
 
@@ -38,7 +40,7 @@ def label_state(labels: list[Row], span_id: str) -> LabelState:
     """Return the state of the attempt ``span_id`` by its labels and those of its call, in order of time."""
     latest: dict[str, Row] = {}
     for row in labels:
-        if row["span_id"] in (None, span_id):
+        if row["span_id"] in (None, span_id) and not row["labeler"].startswith(AGENT_PREFIX):
             latest.pop(row["labeler"], None)
             if not is_retraction(row):
                 latest[row["labeler"]] = row

@@ -87,24 +87,29 @@ async def _labels(request: Request, span_id: str) -> Response:
 
 
 def _outcome(form: dict[str, str], settings: Settings) -> Outcome:
-    verdict = form_text(form, "verdict")
-    if verdict not in VERDICTS:
-        raise LabelError(f"the verdict must be 'correct', 'wrong' or empty. Got {verdict!r}; nothing was recorded")
-    try:
-        score = float(form_text(form, "score")) if form_text(form, "score") else None
-    except ValueError:
-        raise LabelError("the score must be a number from 0 to 1; nothing was recorded") from None
+    correct, score = verdict_of(form)
     try:
         return make_outcome(
             settings,
             span_id=form_text(form, "span_id"),
-            correct=VERDICTS[verdict],
+            correct=correct,
             score=score,
-            labeler=form_text(form, "labeler") or "human",
+            labeler=form_text(form, "labeler") or HUMAN,
             reason=form_text(form, "reason") or None,
         )
     except LabelError as error:
         raise LabelError(f"{error}; nothing was recorded") from None
+
+
+def verdict_of(form: dict[str, str]) -> tuple[bool | None, float | None]:
+    """Return the verdict and the score of a form. Raises LabelError."""
+    verdict = form_text(form, "verdict")
+    if verdict not in VERDICTS:
+        raise LabelError(f"the verdict must be 'correct', 'wrong' or empty. Got {verdict!r}; nothing was recorded")
+    try:
+        return VERDICTS[verdict], float(form_text(form, "score")) if form_text(form, "score") else None
+    except ValueError:
+        raise LabelError("the score must be a number from 0 to 1; nothing was recorded") from None
 
 
 def form_text(form: dict[str, str], name: str) -> str:

@@ -106,11 +106,24 @@ class ListState:
 
 
 class ConversationListState(ListState):
-    """The state of the list of conversations: parameters of the query conversations."""
+    """The state of the list of conversations: parameters of the query conversations, and ``loop``, which needs the query loops."""
 
     __slots__ = ()
-    FILTERS = ("agent", "outcome", "tool", "code", "text")
-    CHOICES: ClassVar[Mapping[str, tuple[str, ...]]] = {"outcome": ("right", "wrong", "none")}
+    FILTERS = ("agent", "outcome", "loop", "tool", "code", "text")
+    CHOICES: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "outcome": ("right", "wrong", "none"),
+        "loop": ("any", "running"),
+    }
     SORTABLE = ("started_at", "duration_ms", "calls", "failed", "attempts")
     DESCENDING_FIRST = frozenset({"duration_ms", "calls", "failed", "attempts"})
     NEWEST = "-started_at"
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The state as parameters of the query of the list, without the filter by loops."""
+        return {name: value for name, value in self.address.items() if name != "loop"}
+
+    @property
+    def loop(self) -> str | None:
+        """The filter by loops: any, running, or None."""
+        return self.filters.get("loop")

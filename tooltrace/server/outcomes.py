@@ -15,7 +15,7 @@ from tooltrace.labels.label import HUMAN, make_outcome, make_retraction
 from tooltrace.labels.writer import write_label
 from tooltrace.recording.settings import Settings
 from tooltrace.server.label_state import label_state, restored_by_undo
-from tooltrace.server.labels import MAX_BODY_BYTES, VERDICTS, form_text
+from tooltrace.server.labels import MAX_BODY_BYTES, form_text, verdict_of
 from tooltrace.server.request import app_state, read_form
 from tooltrace.server.templates import id_path, render
 
@@ -29,14 +29,13 @@ async def outcome_data(request: Request, conversation_id: str) -> dict[str, Any]
 async def label(request: Request) -> Response:
     """Store the label of the form. Raises LabelError."""
     form = await read_form(request, MAX_BODY_BYTES)
-    verdict = form_text(form, "verdict")
-    if verdict not in ("correct", "wrong"):
-        raise LabelError(f"the verdict must be 'correct' or 'wrong'. Got {verdict!r}; nothing was recorded")
+    correct, score = verdict_of(form)
     try:
         outcome = make_outcome(
             Settings(store=None),
             conversation_id=form_text(form, "conversation_id"),
-            correct=VERDICTS[verdict],
+            correct=correct,
+            score=score,
             labeler=form_text(form, "labeler") or HUMAN,
             reason=form_text(form, "reason") or None,
         )

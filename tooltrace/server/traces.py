@@ -13,7 +13,8 @@ from tooltrace.server.calls import attempt_of, safe_place
 from tooltrace.server.minimap import minimap
 from tooltrace.server.outcomes import outcome_data
 from tooltrace.server.request import app_state
-from tooltrace.server.steps import Layout, StepLine, layout
+from tooltrace.server.step_filter import matching
+from tooltrace.server.steps import ConversationTurn, Layout, StepLine, layout
 from tooltrace.server.templates import render
 
 PAGE = 2_000
@@ -45,8 +46,15 @@ async def _page(request: Request, kind: str, parameter: str) -> Response:
         raise HTTPException(404, f"no {kind} has the id {identifier!r}")
     laid = layout(rows, turns=kind == "conversation")
     chosen = _chosen(rows, request.query_params)
-    start = _start(request.query_params, laid, chosen)
-    turns, shown, total = _cut(laid, start, PAGE)
+    every = [(turn, list(laid.lines(turn))) for turn in laid.turns]
+    steps = sum(len(lines) for _, lines in every)
+    text = request.query_params.get("filter", "").strip() if steps > PAGE else ""  # of fewer, the browser has all
+    matches = None
+    if text:
+        found = [(turn, *matching(lines, text)) for turn, lines in every]
+        every, matches = [(turn, lines) for turn, lines, _ in found], sum(number for *_, number in found)
+    start = safe_place(request.query_params.get("start")) if text else _start(request.query_params, laid, chosen)
+    turns, shown, total = _cut(every, start, PAGE)
     return render(
         request,
         "pages/steps.html",
@@ -62,6 +70,9 @@ async def _page(request: Request, kind: str, parameter: str) -> Response:
         start=start,
         shown=shown,
         all_lines=total,
+        steps=steps,
+        filtered=text,
+        matches=matches,
         page=PAGE,
         chunk=CHUNK,
         complete=result.cut is None,
@@ -142,12 +153,15 @@ def _start(address: Any, laid: Layout, chosen: dict[str, Any]) -> int:
     return place - place % PAGE
 
 
-def _cut(laid: Layout, start: int, most: int) -> tuple[list[tuple[Any, list[StepLine]]], int, int]:
+TurnLines = list[tuple[ConversationTurn, list[StepLine]]]
+"""Turns with their lines."""
+
+
+def _cut(every: TurnLines, start: int, most: int) -> tuple[TurnLines, int, int]:
     """Return the turns with their lines from line ``start`` on, at most ``most``; how many these are, and of how many."""
-    turns: list[tuple[Any, list[StepLine]]] = []
+    turns: TurnLines = []
     before = shown = 0
-    for turn in laid.turns:
-        lines = list(laid.lines(turn))
+    for turn, lines in every:
         part = lines[max(0, start - before) : max(0, start - before) + most - shown]
         before += len(lines)
         if part:

@@ -125,6 +125,12 @@ def _replace_all(column: str, patterns: tuple[tuple[str, str], ...]) -> str:
     return expression
 
 
+def _without_times() -> str:
+    """Return the expression of the macro ``without_times``: most values have nothing to replace, and one search shows that."""
+    searched = "|".join(pattern for pattern, _ in _TIMES)
+    return f"CASE WHEN regexp_matches(value, '{searched}') THEN {_replace_all('value', _TIMES)} ELSE value END"
+
+
 def _search_pattern() -> str:
     """Return the expression of the macro ``search_pattern``.
 
@@ -264,7 +270,7 @@ MACROS: Final = (
         "hash(text)",
         "A number of 64 bits for a text, to group and join by: it takes less time and memory than the text. Different texts "
         "have different numbers (two of 10 million texts are equal with a probability of 3 in a million).",
-        clickhouse="text",
+        clickhouse="sipHash64(text)",
     ),
     Macro(
         "too_few_draws",
@@ -308,22 +314,41 @@ MACROS: Final = (
     Macro(
         "without_times",
         ("value",),
-        _replace_all("value", _TIMES),
+        _without_times(),
         "Arguments or a result without what differs between equal requests: times to the minute or finer, Unix times, and "
         "the values of members that number a request, such as request_id, nonce and attempt.",
     ),
     Macro(
         "arguments_key",
         ("arguments",),
-        "md5(CASE WHEN length(arguments) > 1000 THEN without_times(left(arguments, 1000)) || substr(arguments, 1001) "
-        "ELSE without_times(arguments) END)",
-        "Equal for equal arguments, whatever their times and numbers of requests (without_times) in the first 1,000 characters.",
+        "CASE WHEN arguments IS NOT NULL THEN text_key(CASE WHEN length(arguments) > 1000 "
+        "THEN without_times(left(arguments, 1000)) || substr(arguments, 1001) ELSE without_times(arguments) END) END",
+        "A number, equal for equal arguments, whatever their times and numbers of requests (without_times) in the first 1,000 characters.",
     ),
     Macro(
         "without_durations",
         ("value",),
         _replace_all("value", _DURATIONS),
         "A result without durations: numbers before a unit of time, and the values of members such as elapsed_ms and took.",
+    ),
+    Macro(
+        "error_key",
+        ("code", "error_type", "error_message"),
+        "concat(coalesce(code, ''), '|', coalesce(error_type, ''), '|', message_pattern(left(coalesce(error_message, ''), 500)))",
+        "Equal for errors of one kind: equal code, type and message_pattern of the first 500 characters of the message.",
+    ),
+    Macro(
+        "answer_key",
+        ("status", "ending", "error", "text", "result", "error_message"),
+        "CASE WHEN ending = 'returned' AND coalesce(text, result, error_message) IS NULL THEN NULL "
+        "WHEN status = 'error' THEN error "
+        "ELSE concat(coalesce(status, ending), '|', "
+        "without_durations(without_times(left(coalesce(text, ''), 1000))), '|', "
+        "without_durations(without_times(left(coalesce(result, ''), 1000))), '|', "
+        "CASE WHEN length(text) > 1000 THEN md5(text) ELSE '' END, "
+        "CASE WHEN length(result) > 1000 THEN md5(result) ELSE '' END) END",
+        "Equal for equal answers of a call, whatever their times and durations; error: its error_key. NULL where no result is "
+        "recorded.",
     ),
     Macro(
         "token_estimate",
@@ -365,9 +390,9 @@ MACROS: Final = (
     Macro(
         "has_text",
         ("body", "text", "words"),
-        "coalesce(regexp_matches(body, search_pattern(text, ''), 'i') AND (words IS NULL "
+        "CASE WHEN coalesce(regexp_matches(body, search_pattern(text, ''), 'i'), false) THEN words IS NULL "
         "OR regexp_matches(body, search_pattern(text, '\\b'), 'i') "
-        "OR regexp_matches(body, search_pattern(text, '\\\\[nrt]'), 'i')), false)",
+        "OR regexp_matches(body, search_pattern(text, '\\\\[nrt]'), 'i') ELSE false END",
         "Whether body has the searched text, in either case of letters; words NULL: anywhere, else as complete words.",
     ),
 )

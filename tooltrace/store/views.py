@@ -268,8 +268,9 @@ GROUP BY span_id
 CONVERSATION_LABELS: Final = View(
     "conversation_labels",
     "One row per labelled conversation: its outcome. Of several labels by one labeler the latest counts, and of those of one "
-    "microsecond the worst; all labelers have equal weight. A label without correct and score takes the labeler's earlier "
-    "ones back. Labels of calls and attempts do not count here.",
+    "microsecond the worst; all labelers have equal weight, except that labels by 'agent:' and a name do not count, as in "
+    "judged. A label without correct and score takes the labeler's earlier ones back. Labels of calls and attempts do not "
+    "count here.",
     {
         "conversation_id": "Id of the conversation.",
         "correct": "Whether the conversation reached its goal, by the majority of labelers; if they balance, by the latest label.",
@@ -288,7 +289,7 @@ WITH votes AS (
         labeled_at,
 {_VOTE}
     FROM outcomes
-    WHERE target_kind = 'conversation' AND conversation_id IS NOT NULL
+    WHERE target_kind = 'conversation' AND conversation_id IS NOT NULL AND NOT starts_with(labeler, 'agent:')
 ),
 ballot AS (
     SELECT
