@@ -109,7 +109,7 @@ def test_the_short_way_writes_the_line_and_makes_the_record_of_the_general_way(
     assert line is None or line == encode(record)
     short = plain_call.make_record(attempt)
     assert short is None or short == record
-    if attempt.plain is not None:
+    if attempt.plain:
         fields, expected = plain_call.log_fields(attempt), structlog.fields_of(record)
         assert list(fields.items()) == list(expected.items()), "the log line differs"
 
