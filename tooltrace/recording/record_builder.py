@@ -8,7 +8,6 @@ here and nowhere else: normalization, redaction and size limits.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +15,7 @@ import orjson
 
 from tooltrace.core.confidence import Score
 from tooltrace.core.records import ToolCall
-from tooltrace.core.response import ToolResponse, is_response
+from tooltrace.core.response import ErrorInfo, Source, ToolResponse, is_response
 from tooltrace.normalize import EXCEPTION, NONE, PLAIN, RULES, TOOL_RESPONSE, Rule
 from tooltrace.normalize.engine import apply_rules
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
@@ -189,30 +188,37 @@ def _sanitizer_for(attempt: Attempt, response: ResponseSnapshot | None, tracebac
     settings, spec = attempt.settings, attempt.spec
     redactions = (settings.redaction,) if spec.redact is None else (settings.redaction, spec.redact)
     content = "\n".join(filter(None, (traceback, *_texts(attempt, response))))
-    for part in (attempt.arguments, attempt.custom_attributes):
-        if type(part) is bytes:
-            content += part.decode()
-    if attempt.sources:
-        content += "".join(map(str, attempt.sources))
     clean = settings.redaction.may_skip(content) and (spec.redact is None or spec.redact.may_skip(content))
     return Sanitizer(redactions, settings.field_limit, clean)
 
 
-def _texts(attempt: Attempt, response: ResponseSnapshot | None) -> Iterator[str | None]:
-    """Return the texts of the attempt's outcome."""
-    stream_text = None if attempt.stream is None else attempt.stream.text
+def _texts(attempt: Attempt, response: ResponseSnapshot | None) -> list[str | None]:
+    """Return the texts of the attempt's arguments and of its outcome."""
+    parts: list[Snapshot] = [attempt.arguments, attempt.custom_attributes]
+    texts: list[str | None] = []
     if attempt.error is not None:
-        yield attempt.error.message
+        texts.append(attempt.error.message)
     if response is not None and attempt.error is None:
-        yield from (response.text, response.explanation, response.reason)
-        yield from map(str, response.sources)
-        yield str(response.error_info or "")
-        parts: tuple[Snapshot, ...] = (response.data, response.stats, response.context, response.signals)
+        texts += (response.text, response.explanation, response.reason)
+        for source in response.sources:
+            texts += _texts_of(source)
+        if response.error_info is not None:
+            texts += _texts_of(response.error_info)
+        parts += (response.data, response.stats, response.context, response.signals)
     else:
-        parts = (attempt.result.value,) if isinstance(attempt.result, ValueSnapshot) else ()
-        yield stream_text
-    for part in parts:
-        yield part.decode() if type(part) is bytes else part if type(part) is str else None
+        if attempt.stream is not None:
+            texts.append(attempt.stream.text)
+        if isinstance(attempt.result, ValueSnapshot):
+            parts.append(attempt.result.value)
+    for source in attempt.sources or ():
+        texts += _texts_of(source)
+    texts += [part.decode() if type(part) is bytes else part for part in parts if type(part) in (bytes, str)]
+    return texts
+
+
+def _texts_of(part: Source | ErrorInfo) -> list[str]:
+    """Return the texts in the fields of ``part``."""
+    return [value for value in vars(part).values() if isinstance(value, str)]
 
 
 def _add_exception(attempt: Attempt, error: ExceptionSummary, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
@@ -277,8 +283,12 @@ def _add_response(attempt: Attempt, response: ResponseSnapshot, sanitizer: Sanit
     if full:
         fields["text"] = sanitizer.sanitize_text("text", response.text or None)
         fields["explanation"] = sanitizer.sanitize_text("explanation", response.explanation)
-        parts = {"result": response.data, "stats": response.stats, "context": response.context}
-        for name, part in {**parts, "signals": response.signals}.items():
+        for name, part in (
+            ("result", response.data),
+            ("stats", response.stats),
+            ("context", response.context),
+            ("signals", response.signals),
+        ):
             if part is not None:
                 fields[name] = sanitizer.sanitize_json(name, part)
     if attempt.spec.version is None and response.meta.tool_version is not None:
