@@ -92,10 +92,9 @@ def _is_ordinary(attempt: Attempt) -> bool:
 
 def _texts_and_json(value: Snapshot) -> tuple[str, bytes | None] | None:
     """Return the texts in the result ``value`` and its JSON; None where a text is not valid Unicode."""
-    kind = type(value)
-    if kind is bytes:
+    if type(value) is bytes:
         return value.decode(), value
-    if kind is not str:
+    if type(value) is not str:
         return "", None if value is None else orjson.dumps(value)
     try:
         return value, orjson.dumps(value)

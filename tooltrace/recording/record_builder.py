@@ -212,7 +212,7 @@ def _texts(attempt: Attempt, response: ResponseSnapshot | None) -> list[str | No
             parts.append(attempt.result.value)
     for source in attempt.sources or ():
         texts += _texts_of(source)
-    texts += [part.decode() if type(part) is bytes else part for part in parts if type(part) in (bytes, str)]
+    texts += [part.decode() if isinstance(part, bytes) else part for part in parts if isinstance(part, bytes | str)]
     return texts
 
 
