@@ -44,12 +44,9 @@ class PlainCall(NamedTuple):
 
 def read_plain(attempt: Attempt) -> PlainCall | None:
     """Return the content of the ended ``attempt``, and keep it in ``attempt.plain``; None where the call is not plain."""
-    if attempt.plain is None:
-        attempt.plain = _read(attempt) or False
-    return attempt.plain or None
-
-
-def _read(attempt: Attempt) -> PlainCall | None:
+    if attempt.plain is not None:
+        return attempt.plain or None
+    attempt.plain = False
     snapshot, arguments = attempt.result, attempt.arguments
     if type(snapshot) is not ValueSnapshot or not _is_ordinary(attempt) or read_response(attempt) is not None:
         return None
@@ -66,9 +63,10 @@ def _read(attempt: Attempt) -> PlainCall | None:
     if not attempt.settings.redaction.may_skip(content) or (redact is not None and not redact.may_skip(content)):
         return None
     rule = NONE if value is None else PLAIN
-    if not attempt.captures_content:
-        return PlainCall(None, None, None, rule)
-    return PlainCall(result if type(value) is str else None, arguments, result, rule)
+    text = result if type(value) is str else None
+    full = attempt.captures_content
+    attempt.plain = plain = PlainCall(text, arguments, result, rule) if full else PlainCall(None, None, None, rule)
+    return plain
 
 
 def _is_ordinary(attempt: Attempt) -> bool:

@@ -26,21 +26,14 @@ def read_response(attempt: Attempt) -> ResponseSnapshot | None:
     The result is read once; a later call returns the same response.
     """
     result = attempt.result
-    if type(result) is ResponseSnapshot:
+    if not isinstance(result, ValueSnapshot):
         return result
-    if not attempt.is_read:
-        attempt.response = _read(attempt, result) if type(result) is ValueSnapshot else None
-        attempt.is_read = True
-    return attempt.response
-
-
-def _read(attempt: Attempt, result: ValueSnapshot) -> ResponseSnapshot | None:
-    if attempt.error is not None or attempt.ending != "returned":
-        return None
-    value, kinds = result.value if attempt.stream is None else attempt.stream.text, result.kinds
+    if attempt.is_read or attempt.error is not None or attempt.ending != "returned":
+        return attempt.response
+    value = result.value if attempt.stream is None else attempt.stream.text
     if value is None:
         return None
-    if not kinds:
+    if not result.kinds:  # most results: the quick test is made here, because each call of a function counts
         index = index_of(attempt.rules)
         if type(value) is bytes:
             may_recognise = index.may_recognise(value)
@@ -48,9 +41,12 @@ def _read(attempt: Attempt, result: ValueSnapshot) -> ResponseSnapshot | None:
             may_recognise = index.may_recognise_text(value) if type(value) is str else index.reads_any
         if not may_recognise:
             return None
-    view = view_of(value, kinds)
+    view = view_of(value, result.kinds)
     response = apply_rules_to_view(view, attempt.rules) or value_error_pair.RULE.read(view)
-    return None if response is None else with_value(snapshot_response(response, attempt), attempt)
+    if response is not None:
+        attempt.response = with_value(snapshot_response(response, attempt), attempt)
+    attempt.is_read = True
+    return attempt.response
 
 
 def snapshot_response(response: ToolResponse, attempt: Attempt) -> ResponseSnapshot:
