@@ -115,7 +115,7 @@ class Attempt(ToolSpan):
     surroundings: ContextVars | None = None
     """The caller's context variables, so that the log line has the values that the application bound there."""
     response: ResponseSnapshot | None = None
-    """What the rules read from the result; None until ``is_read``, and where no rule recognised it."""
+    """The response that the rules read from the result; None until ``is_read``, and where no rule recognised it."""
     is_read: bool = False
     """Whether the rules have read the result."""
     plain: PlainCall | Literal[False] | None = None
