@@ -74,6 +74,9 @@ def _calls(rounds: int) -> Iterator[Row]:
     yield Row("memory that a call holds until it is written", PLAIN, held)
     item = apart(calls.items, max(5, rounds // 5))
     yield Row("item of a generator", f"{calls.ITEMS:,} texts of 7 B in a stream", f"{item:.2f} µs", "≤ 0.4 µs", item <= 0.4)  # fmt: skip
+    written = apart(calls.batches, rounds)
+    times = ", ".join(f"{time:.1f} µs" for time in written.values())
+    yield Row(f"background thread, a call written alone, and with {', '.join(f'{count - 1:,}' for count in calls.BATCHES[1:])} others, journal alone", PLAIN, times)  # fmt: skip
     for what, with_ids in (("200 messages", False), ("200 messages, call id, conversation and agent", True)):
         found = apart(calls.contexts, rounds, with_ids=with_ids)
         what = f"an injected run context of {what}, × a call without one"

@@ -22,6 +22,8 @@ from tooltrace.recording.settings import Durability
 
 ITEMS = 5_000
 """Items of a stream."""
+BATCHES = (1, 10, 200, 5_000)
+"""Calls before each flush."""
 
 Call = Callable[[], object]
 
@@ -169,6 +171,27 @@ def process_costs(folder: Path, calls: int, *, everything_on: bool) -> Figure:
         own = cpu(traced, calls, to_rows)
         pairs.append((own, (before + cpu(bare, calls, spans.force_flush)) / 2))
     return figure(pairs)
+
+
+def batches(folder: Path, rounds: int) -> dict[int, float]:
+    """Return the microseconds of the background thread for a call, by the number of calls that it writes at once.
+
+    An agent makes one call after the other: most calls are written alone.
+    """
+    tt.configure(store=folder / "batches.duckdb", durability="batch")
+    plain = payloads()["plain dict"]
+    traced = plain.caller(tt.trace_tool(plain.tool()))
+    found: dict[int, list[float]] = {calls: [] for calls in BATCHES}
+    with frozen_heap():
+        for _ in range(rounds):
+            for calls, seen in found.items():
+                idle = burst(_nothing, calls, tt.flush).others
+                seen.append(burst(traced, calls, tt.flush).others - idle)
+    return {calls: statistics.median(seen) for calls, seen in found.items()}
+
+
+def _nothing() -> None:
+    pass
 
 
 def contexts(folder: Path, rounds: int, *, with_ids: bool = False) -> float:

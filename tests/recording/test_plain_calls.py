@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import tooltrace as tt
+from tooltrace.normalize.rule import ResultView, Rule
 from tooltrace.otel.sdk_internals import detach
 from tooltrace.recording import context as contexts
-from tooltrace.recording import plain_call
+from tooltrace.recording import plain_call, reading
 from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.queued_item import line_of
 from tooltrace.recording.record_builder import build_any_record
 from tooltrace.recording.recorder import Recorder, activate
 from tooltrace.recording.settings import Settings
@@ -109,7 +112,7 @@ def test_the_short_way_writes_the_line_and_makes_the_record_of_the_general_way(
     assert line is None or line == encode(record)
     short = plain_call.make_record(attempt)
     assert short is None or short == record
-    if attempt.plain is not None:
+    if attempt.plain:
         fields, expected = plain_call.log_fields(attempt), structlog.fields_of(record)
         assert list(fields.items()) == list(expected.items()), "the log line differs"
 
@@ -135,7 +138,7 @@ NOT_PLAIN: tuple[Any, ...] = (
     {"ok": False, "error": "not found"},
     "Error: not found",
     "password=hunter2hunter2",
-    [1, 2],
+    [False, "user not found"],
     '{"status": "failed"}',
     tt.ToolResponse.success("fine"),
 )
@@ -169,3 +172,40 @@ def test_a_forked_child_writes_its_own_process_id(configurations: list[Configura
             os._exit(0)
     os.waitpid(child, 0)
     assert f'"pid":{child}'.encode() in place.read_bytes()
+
+
+class Row(NamedTuple):
+    number: int
+    title: str
+
+
+UNREAD: tuple[Any, ...] = (
+    {"status": "ok", "data": {"id": 4711, "name": "Ada"}},
+    [{"id": 1, "title": "open"}, {"id": 2, "title": "close"}],
+    "The page lists what may fail, and why. " * 60,
+    Row(1, "open"),
+)
+
+
+@pytest.mark.parametrize("result", UNREAD, ids=["envelope", "rows", "long text", "named tuple"])
+def test_a_result_that_the_rules_read_and_do_not_recognise_takes_the_short_way(
+    configurations: list[Configuration], result: Any
+) -> None:
+    attempt = configurations[0].attempt({"query": "how to open a file"}, result)
+    line = plain_call.write_line(attempt)
+    attempt.is_read, attempt.plain = False, None
+    assert line == encode(build_any_record(attempt)), "the line is not written the short way"
+
+
+def test_a_result_is_read_once(configurations: list[Configuration], monkeypatch: pytest.MonkeyPatch) -> None:
+    attempt = configurations[0].attempt({}, {"ok": False, "error": "no such customer"})
+    seen: list[object] = []
+    apply = reading.apply_rules_to_view
+
+    def counted(view: ResultView, rules: Sequence[Rule]) -> tt.ToolResponse | None:
+        seen.append(view)
+        return apply(view, rules)
+
+    monkeypatch.setattr(reading, "apply_rules_to_view", counted)
+    assert line_of(attempt, has_journal=True) == encode(attempt.record())
+    assert len(seen) == 1

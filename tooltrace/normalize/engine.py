@@ -28,6 +28,8 @@ class RuleIndex:
         self._of_texts: dict[Callable[[str], bool] | None, list[int]] = {}
         self._of_arrays: list[int] = []
         self._of_all: list[int] = []
+        self._by_names: dict[tuple[str, ...], tuple[Rule, ...]] = {}
+        """Candidates of plain objects by the names of their members: a tool's results have the same names."""
         for number, rule in enumerate(self.rules):
             self._add(number, rule)
         self.reads_any = any(not self.rules[number].live for number in self._of_all)
@@ -74,13 +76,14 @@ class RuleIndex:
 
     def candidates(self, view: ResultView) -> Iterable[Rule]:
         """Return the rules that may recognise ``view``, in their order."""
+        kind_of = type(view.data)
+        if kind_of is dict and not view.kinds:
+            return self._of_members(tuple(view.data))
         numbers = list(self._of_all)
         for kind in view.kinds:
             numbers += self._by_kind.get(kind, ())
-        kind_of = type(view.data)
         if kind_of is dict:
-            for member in view.data:
-                numbers += self._by_member.get(snake_case(member), ())
+            numbers += self._numbers_of(view.data)
         elif kind_of is list:
             numbers += self._of_arrays
         elif kind_of is str:
@@ -89,7 +92,26 @@ class RuleIndex:
                     numbers += of_texts
         return [self.rules[number] for number in sorted(set(numbers))] if numbers else ()
 
+    def _numbers_of(self, names: Iterable[str]) -> list[int]:
+        return [number for name in names for number in self._by_member.get(snake_case(name), ())]
 
+    def _of_members(self, names: tuple[str, ...]) -> tuple[Rule, ...]:
+        """Return the rules that may recognise an object whose members have these ``names``."""
+        found = self._by_names.get(names)
+        if found is None:
+            numbers = {*self._of_all, *self._numbers_of(names)}
+            found = tuple([self.rules[number] for number in sorted(numbers)])
+            if sum(map(len, names)) <= _MAX_NAMES_LENGTH:
+                if len(self._by_names) >= _MAX_NAMES:
+                    self._by_names.clear()
+                self._by_names[names] = found
+        return found
+
+
+_MAX_NAMES = 2048
+"""Maximum number of objects with different names whose candidates are kept."""
+_MAX_NAMES_LENGTH = 1024
+"""Maximum characters of all names of such an object."""
 _cached: dict[int, RuleIndex] = {}
 _MAX_CACHED = 64
 

@@ -3,53 +3,92 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from tooltrace.normalize.terms import snake_case
+
+
+class _Names(NamedTuple):
+    """Names of an object's members."""
+
+    spellings: dict[str, str]
+    """The first spelling of each name, by the name in snake case."""
+    all: frozenset[str]
+    """The names in snake case."""
+
+
+_known: dict[tuple[str, ...], _Names] = {}
+"""Names of the members of objects read before: several rules read each object, and a tool's results have the same names."""
+_MAX_KNOWN = 2048
+_MAX_NAMES_LENGTH = 1024
+"""Maximum characters of all names of an object that are kept."""
+
+
+def _names_of(data: Mapping[str, Any]) -> _Names:
+    names = tuple(data)
+    known = _known.get(names)
+    if known is None:
+        known = _spelled(names)
+        if sum(map(len, names)) <= _MAX_NAMES_LENGTH:
+            if len(_known) >= _MAX_KNOWN:
+                _known.clear()
+            _known[names] = known
+    if len(known.spellings) != len(names) and None in data.values():
+        # Nulls come last, so that a null does not hide a value under another spelling of its name.
+        return _spelled(tuple(sorted(names, key=lambda name: data[name] is None)))
+    return known
+
+
+def _spelled(names: tuple[str, ...]) -> _Names:
+    spellings: dict[str, str] = {}
+    for name in names:
+        spellings.setdefault(snake_case(name), name)
+    return _Names(spellings, frozenset(spellings))
 
 
 class MemberReader:
     """Members of an object by snake-case name, whatever their spelling; tracks which were read."""
 
+    __slots__ = ("_data", "_names", "_read", "_spellings")
+
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
-        self._names: dict[str, str] = {}
-        # Nulls come last, so that a null does not hide a value under another spelling of its name.
-        nulls = [name for name, value in data.items() if value is None]
-        for name in sorted(data, key=lambda name: data[name] is None) if nulls else data:
-            self._names.setdefault(snake_case(name), name)
+        self._spellings, self._names = _names_of(data)
         self._read: set[str] = set()
 
     def __contains__(self, name: str) -> bool:
-        return name in self._names
+        return name in self._spellings
 
     def pop(self, *names: str, only: type | tuple[type, ...] = object) -> Any:
         """Return the first of these members that is present and not null, and mark it as read.
 
         ``only``: accept values of these types only. Returns None if there is no such member.
         """
+        spellings = self._spellings
         for name in names:
-            key = self._names.get(name)
-            if key is not None and self._data[key] is not None and _fits(self._data[key], only):
-                self._read.add(key)
-                return self._data[key]
+            if name in spellings:
+                key = spellings[name]
+                value = self._data[key]
+                if value is not None and _fits(value, only):
+                    self._read.add(key)
+                    return value
         return None
 
     def get(self, *names: str) -> Any:
         """Return the first of these members that is present and not null, without marking it as read."""
+        spellings = self._spellings
         for name in names:
-            key = self._names.get(name)
-            if key is not None and (value := self._data[key]) is not None:
+            if name in spellings and (value := self._data[spellings[name]]) is not None:
                 return value
         return None
 
     def pop_nonempty(self, *names: str, only: type | tuple[type, ...] = object) -> Any:
         """Return a member like :meth:`pop`, but skip values that are empty, false or zero."""
-        return self.pop(*(name for name in names if self._data.get(self._names.get(name, ""))), only=only)
+        return self.pop(*[name for name in names if name in self._spellings and self.get(name)], only=only)
 
-    def names(self) -> set[str]:
+    def names(self) -> frozenset[str]:
         """Return the names of the members in snake case."""
-        return set(self._names)
+        return self._names
 
     def remaining(self) -> dict[str, Any] | None:
         """Return the members that are not null and were not read; None if there are none."""
@@ -60,5 +99,7 @@ class MemberReader:
 
 def _fits(value: Any, only: type | tuple[type, ...]) -> bool:
     """Whether ``value`` has one of these types; a boolean does not count as a number."""
+    if only is object:
+        return True
     kinds = only if isinstance(only, tuple) else (only,)
     return isinstance(value, kinds) and (type(value) is not bool or bool in kinds or object in kinds)

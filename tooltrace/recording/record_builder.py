@@ -8,25 +8,22 @@ here and nowhere else: normalization, redaction and size limits.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from operator import itemgetter
 from typing import Any
 
 import orjson
-from msgspec.structs import replace
 
 from tooltrace.core.confidence import Score
 from tooltrace.core.records import ToolCall
-from tooltrace.core.response import ToolResponse, is_response
+from tooltrace.core.response import ErrorInfo, Source, ToolResponse, is_response
 from tooltrace.normalize import EXCEPTION, NONE, PLAIN, RULES, TOOL_RESPONSE, Rule
-from tooltrace.normalize.engine import apply_rules, apply_rules_to_view, index_of
+from tooltrace.normalize.engine import apply_rules
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
-from tooltrace.normalize.protocols import value_error_pair
-from tooltrace.normalize.result_view import snapshot_result, view_of
+from tooltrace.normalize.result_view import snapshot_result
 from tooltrace.otel import attributes as names
 from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot, read_claims, validate_confidence
 from tooltrace.recording.plain_call import make_record
+from tooltrace.recording.reading import read_response, snapshot_response, with_value
 from tooltrace.recording.token_count import count_tokens, result_text
 from tooltrace.recording.tracebacks import write_traceback
 from tooltrace.redact.sanitizer import Sanitizer
@@ -40,10 +37,6 @@ Checked first, because ``isinstance`` on pydantic models is slow.
 """
 _ATTRIBUTE_FIELDS = {names.AGENT_NAME: "agent", names.CONVERSATION_ID: "conversation_id", names.TOOL_CALL_ID: "call_id"}
 """Span attributes that a tool may set to fill a field of the record, with that field."""
-_UNCHANGING, _CHANGING = (
-    itemgetter(*ResponseSnapshot.__struct_fields__[:-4]),
-    itemgetter(*ResponseSnapshot.__struct_fields__[-4:]),
-)
 
 
 # in the tool's thread
@@ -57,9 +50,9 @@ def set_result(attempt: Attempt, result: Any) -> None:
         value = snapshot(result, attempt.settings.field_limit)
         attempt.result = ValueSnapshot(_cut_result(attempt, value) if kind is str else value)
     elif not is_plain_value and is_response(result):
-        attempt.result = _snapshot_response(result, attempt)
+        attempt.result = snapshot_response(result, attempt)
     elif attempt.rules is not RULES and (response := _apply_live_rules(result, attempt)) is not None:
-        attempt.result = _snapshot_response(response, attempt)
+        attempt.result = snapshot_response(response, attempt)
     elif is_plain_value:
         attempt.result = ValueSnapshot(_cut_result(attempt, snapshot(result, attempt.settings.field_limit)))
     else:
@@ -74,7 +67,7 @@ def set_stream_result(attempt: Attempt) -> None:
     _read_confidence_and_sources(attempt, None)
     text = None if attempt.stream is None else attempt.stream.text
     if text is not None and attempt.rules is not RULES and (response := _apply_live_rules(text, attempt)) is not None:
-        attempt.result = _with_value(_snapshot_response(response, attempt), attempt)
+        attempt.result = with_value(snapshot_response(response, attempt), attempt)
 
 
 def with_failed_value(response: ToolResponse, result: Any) -> ToolResponse:
@@ -115,23 +108,6 @@ def _cut_result(attempt: Attempt, value: Snapshot) -> Snapshot:
     return kept
 
 
-def _snapshot_response(response: ToolResponse, attempt: Attempt) -> ResponseSnapshot:
-    fields, limit = vars(response), attempt.settings.field_limit
-    unchanging = _UNCHANGING(fields)
-    if not attempt.captures_content:
-        return ResponseSnapshot(*unchanging)
-    taken = ResponseSnapshot(*unchanging, *[snapshot(part, limit) for part in _CHANGING(fields)])
-    text = cut_text(taken.text, limit)
-    data = cut_text(taken.data, limit) if type(taken.data) is str else taken.data
-    if text is taken.text and data is taken.data:
-        return taken
-    sizes = {"text": utf8_size(taken.text)} if text is not taken.text else {}
-    if type(taken.data) is str and data is not taken.data:
-        sizes["result"] = utf8_size(taken.data) + 2
-    attempt.full_sizes = sizes
-    return replace(taken, text=text, data=data)
-
-
 def _read_confidence_and_sources(attempt: Attempt, result: Any) -> None:
     """Read confidence and sources from ``result``, with the functions or values that the decorator has."""
     attempt.confidence, attempt.sources, flags = read_claims(result, attempt.spec.confidence, attempt.spec.sources)
@@ -151,7 +127,7 @@ def build_any_record(attempt: Attempt) -> ToolCall:
     spec, settings = attempt.spec, attempt.settings
     span_id = attempt.hex_id
     parent, context = attempt.parent, attempt.call_context
-    response = _read_response(attempt)
+    response = read_response(attempt)
     traceback = write_traceback(attempt.raised_from)
     sanitizer = _sanitizer_for(attempt, response, traceback)
     fields: dict[str, Any] = {
@@ -193,33 +169,6 @@ def build_any_record(attempt: Attempt) -> ToolCall:
     return ToolCall(**fields)
 
 
-def _read_response(attempt: Attempt) -> ResponseSnapshot | None:
-    """Return the response of ``attempt``: the tool's own, or what the rules read from its result or stream text."""
-    result, stream = attempt.result, attempt.stream
-    if isinstance(result, ResponseSnapshot):
-        return result
-    if attempt.error is not None or attempt.ending != "returned" or result is None:
-        return None
-    value = result.value if stream is None else stream.text
-    if value is None:
-        return None
-    if type(value) is bytes and not result.kinds and not index_of(attempt.rules).may_recognise(value):
-        return None
-    view = view_of(value, result.kinds)
-    response = apply_rules_to_view(view, attempt.rules) or value_error_pair.RULE.read(view)
-    return None if response is None else _with_value(_snapshot_response(response, attempt), attempt)
-
-
-def _with_value(response: ResponseSnapshot, attempt: Attempt) -> ResponseSnapshot:
-    """Return ``response`` with the plain result as its data where a rule found only an error in that result."""
-    result = attempt.result
-    if response.data is not None or response.status != "error" or not isinstance(result, ValueSnapshot):
-        return response
-    if result.kinds or type(result.value) is not bytes:
-        return response
-    return replace(response, data=result.value)
-
-
 def _call_id_of(response: ResponseSnapshot | None, span_id: str) -> str | None:
     """Return the call id in the metadata of ``response``, or None.
 
@@ -239,30 +188,37 @@ def _sanitizer_for(attempt: Attempt, response: ResponseSnapshot | None, tracebac
     settings, spec = attempt.settings, attempt.spec
     redactions = (settings.redaction,) if spec.redact is None else (settings.redaction, spec.redact)
     content = "\n".join(filter(None, (traceback, *_texts(attempt, response))))
-    for part in (attempt.arguments, attempt.custom_attributes):
-        if type(part) is bytes:
-            content += part.decode()
-    if attempt.sources:
-        content += "".join(map(str, attempt.sources))
     clean = settings.redaction.may_skip(content) and (spec.redact is None or spec.redact.may_skip(content))
     return Sanitizer(redactions, settings.field_limit, clean)
 
 
-def _texts(attempt: Attempt, response: ResponseSnapshot | None) -> Iterator[str | None]:
-    """Return the texts of the attempt's outcome."""
-    stream_text = None if attempt.stream is None else attempt.stream.text
+def _texts(attempt: Attempt, response: ResponseSnapshot | None) -> list[str | None]:
+    """Return the texts of the attempt's arguments and of its outcome."""
+    parts: list[Snapshot] = [attempt.arguments, attempt.custom_attributes]
+    texts: list[str | None] = []
     if attempt.error is not None:
-        yield attempt.error.message
+        texts.append(attempt.error.message)
     if response is not None and attempt.error is None:
-        yield from (response.text, response.explanation, response.reason)
-        yield from map(str, response.sources)
-        yield str(response.error_info or "")
-        parts: tuple[Snapshot, ...] = (response.data, response.stats, response.context, response.signals)
+        texts += (response.text, response.explanation, response.reason)
+        for source in response.sources:
+            texts += _texts_of(source)
+        if response.error_info is not None:
+            texts += _texts_of(response.error_info)
+        parts += (response.data, response.stats, response.context, response.signals)
     else:
-        parts = (attempt.result.value,) if isinstance(attempt.result, ValueSnapshot) else ()
-        yield stream_text
-    for part in parts:
-        yield part.decode() if type(part) is bytes else part if type(part) is str else None
+        if attempt.stream is not None:
+            texts.append(attempt.stream.text)
+        if isinstance(attempt.result, ValueSnapshot):
+            parts.append(attempt.result.value)
+    for source in attempt.sources or ():
+        texts += _texts_of(source)
+    texts += [part.decode() if isinstance(part, bytes) else part for part in parts if isinstance(part, bytes | str)]
+    return texts
+
+
+def _texts_of(part: Source | ErrorInfo) -> list[str]:
+    """Return the texts in the fields of ``part``."""
+    return [value for value in vars(part).values() if isinstance(value, str)]
 
 
 def _add_exception(attempt: Attempt, error: ExceptionSummary, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
@@ -327,8 +283,12 @@ def _add_response(attempt: Attempt, response: ResponseSnapshot, sanitizer: Sanit
     if full:
         fields["text"] = sanitizer.sanitize_text("text", response.text or None)
         fields["explanation"] = sanitizer.sanitize_text("explanation", response.explanation)
-        parts = {"result": response.data, "stats": response.stats, "context": response.context}
-        for name, part in {**parts, "signals": response.signals}.items():
+        for name, part in (
+            ("result", response.data),
+            ("stats", response.stats),
+            ("context", response.context),
+            ("signals", response.signals),
+        ):
             if part is not None:
                 fields[name] = sanitizer.sanitize_json(name, part)
     if attempt.spec.version is None and response.meta.tool_version is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from tooltrace.faults import pass_on_signal
+from tooltrace.redact.pruning import Pruning
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.snapshot import Json, Snapshot, split_cut
 from tooltrace.redact.texts import MARGIN, MAX_JSON, fix_unicode
@@ -49,13 +50,14 @@ class Sanitizer:
             return Json(raw.decode())
         data = orjson.loads(raw)
         long = len(raw) > self.limit
-        data, dropped = self._redact(field, self._truncate_leaves(data) if long else data)
-        if dropped:
-            return None
+        if not self.clean:
+            data, dropped = self._redact(field, self._truncate_leaves(data) if long else data)
+            if dropped:
+                return None
         if long:
             if not cut:
                 self.sizes[field] = len(raw)
-            data = _prune(data, [self.limit], counted=not cut)
+            data = Pruning(self.limit, self._head if self.clean else None, counted=not cut).prune(data)
         return Json(orjson.dumps(data).decode())
 
     def sanitize_text(self, field: str, text: str | None) -> str | None:
@@ -115,44 +117,3 @@ class Sanitizer:
                 safe = redaction.redact_text(safe)
             self.redacted = self.redacted or safe != front
         return safe if parses_all else safe[:-MARGIN]
-
-
-def _prune(value: Any, left: list[int], *, counted: bool = True) -> Any:
-    """Return ``value`` cut to about ``left[0]`` bytes of JSON, with the front of each text and list.
-
-    ``left`` is a list of one number because all levels of the recursion share the remaining bytes. ``counted``: whether
-    to write how many members are left out, which is unknown where ``value`` was cut before.
-    """
-    if isinstance(value, str):
-        size = len(orjson.dumps(value))
-        front = value if size <= left[0] else value[: max(left[0], 0) * len(value) // size]
-        left[0] -= size
-        return front if front == value else front + "…"
-    if isinstance(value, dict):
-        return _prune_dict(value, left, counted)
-    if isinstance(value, list):
-        return _prune_list(value, left, counted)
-    left[0] -= 8
-    return value
-
-
-def _prune_dict(value: dict[str, Any], left: list[int], counted: bool) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for key, item in value.items():
-        if left[0] <= 0:
-            out["…"] = f"{len(value) - len(out)} more" if counted else "more"
-            break
-        left[0] -= len(key) + 4
-        out[key] = _prune(item, left, counted=counted)
-    return out
-
-
-def _prune_list(value: list[Any], left: list[int], counted: bool) -> list[Any]:
-    out: list[Any] = []
-    for item in value:
-        if left[0] <= 0:
-            out.append(f"… {len(value) - len(out)} more" if counted else "… more")
-            break
-        left[0] -= 1
-        out.append(_prune(item, left, counted=counted))
-    return out

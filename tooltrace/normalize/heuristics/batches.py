@@ -44,6 +44,7 @@ _OF_A_PART = frozenset(
 """Members with which a row reports its own success; a row with other members may be an entity."""
 _LISTS = ("results", "items", "responses")
 _HOLDERS = ("output", "data")
+_SAID = frozenset({"code", "message"})
 _BARE = frozenset({"code", "message", "request_id", "type"})
 """Members of a row that is nothing but an error."""
 
@@ -175,10 +176,13 @@ def _rows(data: Any) -> list[Any] | None:
 
 def _flagged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows that failed by their flag; none if a row has no flag, or if a failed one has no reason."""
-    flags = [_flag(row) for row in rows]
-    if None in flags:
-        return []
-    failed = [row for row, well in zip(rows, flags, strict=True) if not well]
+    failed = []
+    for row in rows:
+        well = _flag(row)
+        if well is None:
+            return []
+        if not well:
+            failed.append(row)
     reasons = (MemberReader(row).pop_nonempty("error", "error_message", "message", "failure") for row in failed)
     return failed if all(reasons) else []
 
@@ -196,9 +200,11 @@ def _flag(row: dict[str, Any]) -> bool | None:
 
 def _bare_errors(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows that are only a code and a message, if the other rows have neither."""
-    failed = [row for row in rows if {"code", "message"} <= set(row) <= _BARE and isinstance(row["message"], str)]
+    failed = [row for row in rows if row.keys() >= _SAID and row.keys() <= _BARE and isinstance(row["message"], str)]
+    if not failed:
+        return []
     others = [row for row in rows if row not in failed]
-    return failed if not any({"code", "message"} & set(row) for row in others) else []
+    return failed if all(_SAID.isdisjoint(row) for row in others) else []
 
 
 RULES: tuple[Rule, ...] = (BATCH, ROWS)

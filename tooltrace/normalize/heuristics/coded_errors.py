@@ -38,6 +38,7 @@ _CODES = tuple(
     )
 )
 """Members that hold a code, in snake case; the likeliest first."""
+_CODE_NAMES = frozenset(_CODES)
 _MESSAGES = tuple(
     dict.fromkeys(
         [f"{part}_{word}" for part in ("sub", "err", "error", "ret", "return", "result", "resp", "rsp", "res", "biz", "status") for word in ("msg", "message", "desc", "description", "info", "reason", "tips", "text", "detail")]
@@ -74,7 +75,10 @@ def _coded(data: dict[str, Any], *, named: bool = False) -> ToolResponse | None:
     """Read a code and its message. ``named``: the names must say that it is an error."""
     members = MemberReader(data)
     names = members.names()
-    code_name = next((name for name in _CODES if name in names and _fails(members.get(name))), None)
+    if _CODE_NAMES.isdisjoint(names):
+        return None
+    present = [name for name in _CODES if name in names]
+    code_name = next((name for name in present if _fails(members.get(name))), None)
     if code_name is None:
         return None
     code = members.get(code_name)

@@ -14,6 +14,7 @@ from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.response_builders import build_error
 from tooltrace.normalize.terms import guess_code_from_message
 from tooltrace.normalize.transports.completed_process import exit_code
+from tooltrace.redact.literal_search import alternatives, literal_search
 
 _LONGEST, _MOST_LINES = 60_000, 500
 _LINE = 500
@@ -72,6 +73,7 @@ _HEADS = (
     *("aborted", "illegal instruction"),
 )
 """Parts in lower case of which each head of a crash has one."""
+_may_begin = literal_search(alternatives(_HEADS))
 _IPYTHON = lazy(r"(?P<type>[A-Z]\w{0,60}) +Traceback \(most recent call last\)")
 _IPYTHON_LINE = lazy(r"(?:-+> ?)?\s*\d+(?: .*)?|(?:Cell|File|Input) .*|\s.*|[-.]+|<.*|")
 """Lines of IPython's traceback between its head and the exception."""
@@ -145,7 +147,7 @@ def _may_be(words: str) -> bool:
     if any(_may_state_exit(line) and EXIT.fullmatch(line.strip()) for line in (last, first)):
         return True
     lowered = first.lower()
-    return any(map(lowered.__contains__, _HEADS)) and any(crash.head.fullmatch(first) for crash in _CRASHES)
+    return _may_begin(lowered) and any(crash.head.fullmatch(first) for crash in _CRASHES)
 
 
 def _may_state_exit(line: str) -> bool:

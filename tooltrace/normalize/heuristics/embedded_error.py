@@ -9,6 +9,7 @@ from typing import Any
 
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.engine import index_of
 from tooltrace.normalize.heuristics import api_error, error_members, error_status, error_text, flags
 from tooltrace.normalize.heuristics.error_members import is_empty, unknown_members
 from tooltrace.normalize.heuristics.failure_phrases import is_failure_phrase
@@ -152,7 +153,7 @@ def _failed(value: Any) -> ToolResponse | None:
     view = look_at(value) if isinstance(value, str) else ResultView(value)
     if isinstance(value, str) and is_failure_phrase(value):
         return _phrase(value)
-    readings = (rule.read(view) for rule in _RULES)
+    readings = (rule.read(view) for rule in index_of(_RULES).candidates(view))
     return next((inner for inner in readings if inner is not None), None)
 
 

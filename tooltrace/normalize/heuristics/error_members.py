@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container
 from typing import Any
 
 from tooltrace.core.response import ToolResponse
@@ -59,6 +59,7 @@ _REQUEST_MEMBERS = frozenset(
     }
 )  # fmt: skip
 """Members that repeat the input of the call."""
+_KNOWN = _ABOUT | _REQUEST_MEMBERS | DATA
 
 _OF_A_ROW = lazy(
     r"(?:.*_)?(?:id|uuid|key|name|at|date|time|on|by|count|total|state|level|duration|progress|score|rate|value|std|mean"
@@ -76,13 +77,16 @@ def is_empty(value: Any) -> bool:
     return value is None or value == ""
 
 
-def unknown_members(data: dict[str, Any], besides: Iterable[str] = ()) -> list[str]:
+def unknown_members(data: dict[str, Any], besides: Container[str] = ()) -> list[str]:
     """Return the names, in snake case, of the members that hold more than the description of an error.
 
     ``besides``: further names that do not count.
     """
-    known = _ABOUT | _REQUEST_MEMBERS | DATA | set(besides)
-    return [word for name, value in data.items() if (word := snake_case(name)) not in known and not is_empty(value)]
+    return [
+        word
+        for name, value in data.items()
+        if (word := snake_case(name)) not in _KNOWN and word not in besides and not is_empty(value)
+    ]
 
 
 def has_data(data: dict[str, Any]) -> list[str]:

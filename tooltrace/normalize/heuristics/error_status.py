@@ -6,6 +6,7 @@ of Django and FastAPI.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -67,15 +68,9 @@ def RULE(view: ResultView) -> ToolResponse | None:
     data = view.data
     if not isinstance(data, dict) or not data:
         return None
-    return (
-        _by_flag(data)
-        or _by_no(data)
-        or _by_word(data)
-        or _by_reason(data)
-        or _by_number(data)
-        or _by_service_number(data)
-        or _by_detail(data)
-    )
+    names = MemberReader(data).names()
+    readings = (read(data) for needed, read in _READERS if not needed.isdisjoint(names))
+    return next((found for found in readings if found is not None), None)
 
 
 def _by_flag(data: dict[str, Any]) -> ToolResponse | None:
@@ -284,3 +279,15 @@ def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
     coded = guess_code_from_message(text) != ToolErrorCode.EXECUTION_ERROR
     known = is_failure_phrase(text) or (coded and ("detail" in members or linked))
     return build_error(**merge_context(read_error(text), members.remaining())) if known and (alone or linked) else None
+
+
+_READERS: tuple[tuple[frozenset[str], Callable[[dict[str, Any]], ToolResponse | None]], ...] = (
+    (frozenset((*_FLAGS, *_RAN)), _by_flag),
+    (frozenset(_DONE), _by_no),
+    (frozenset(_STATES), _by_word),
+    (frozenset(("status",)), _by_reason),
+    (frozenset(_NUMBERS), _by_number),
+    (frozenset(_SERVICE_NUMBERS), _by_service_number),
+    (frozenset(("detail", "message")), _by_detail),
+)
+"""Readers, each with the members of which an object must have at least one."""

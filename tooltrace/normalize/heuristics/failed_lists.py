@@ -17,6 +17,7 @@ _LISTS = (
     *("failed_users", "failed_orders", "failed_messages", "failed_documents", "failed_details", "fail_details"),
 )
 """Members that hold only the parts of a request that failed, whatever stands beside them."""
+_ALL_LISTS = frozenset({*_PLAIN, *_LISTS})
 HOLDERS = ("data", "response", "result")
 """Members that hold the answer one level down, in a service's envelope."""
 MEMBERS = (*_PLAIN, *_LISTS, *HOLDERS)
@@ -64,7 +65,7 @@ def read_failed_list(data: dict[str, Any]) -> ToolResponse | None:
 
 def _listed(data: dict[str, Any]) -> ToolResponse | None:
     members = MemberReader(data)
-    if members.names() & _OF_CHECKS:
+    if _ALL_LISTS.isdisjoint(members.names()) or members.names() & _OF_CHECKS:
         return None
     name = next(
         (each for each in (*_LISTS, *_PLAIN) if isinstance(members.get(each), list) and members.get(each)), None

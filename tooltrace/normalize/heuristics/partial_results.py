@@ -68,8 +68,8 @@ def RULE(view: ResultView) -> ToolResponse | None:
 
 def _by_flag(data: dict[str, Any]) -> str | None:
     members = MemberReader(data)
-    name = next((name for name in _CUT if members.get(name) is True), None)
     names = members.names()
+    name = next((name for name in _CUT if name in names and members.get(name) is True), None)
     if name is None or any(map(_GOES_ON.fullmatch, names)) or any(map(_THING.fullmatch, names)):
         return None
     has_content = any(isinstance(value, list | str | dict) and value for value in data.values())
@@ -80,10 +80,12 @@ def _by_status(data: dict[str, Any]) -> str | None:
     members = MemberReader(data)
     word = members.pop("status", only=str)
     phrase = snake_case(word or "").replace("_", " ")
+    if phrase not in _PARTLY:
+        return None
     things = [snake_case(name) for name in data if snake_case(name) not in ("status", "total", "count")]
     if phrase == "partial" and len(data) == 1:  # a state alone is an answer of its own
         return None
-    return phrase if phrase in _PARTLY and not any(map(describes_an_entity, things)) else None
+    return None if any(map(describes_an_entity, things)) else phrase
 
 
 def _by_line(text: str) -> ToolResponse | None:

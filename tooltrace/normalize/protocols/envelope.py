@@ -43,10 +43,10 @@ def RULE(view: ResultView) -> ToolResponse | None:
     return _response(success, members)
 
 
-def _is_envelope(names: set[str], error: Any) -> bool:
+def _is_envelope(names: frozenset[str], error: Any) -> bool:
     if _DISTINCTIVE & names:
         return bool({"data", "error"} & names) or names <= _MEMBERS
-    error_names = MemberReader(error).names() if isinstance(error, dict) else set()
+    error_names = MemberReader(error).names() if isinstance(error, dict) else frozenset()
     return names <= {"success", "data", "error"} and bool(error_names & {"type", "user_message"})
 
 

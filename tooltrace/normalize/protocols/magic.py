@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from tooltrace.core.response import ToolResponse
@@ -31,11 +32,11 @@ def RULE(view: ResultView) -> ToolResponse | None:
     return _response(MemberReader(view.data))
 
 
-def _is_class(names: set[str]) -> bool:
+def _is_class(names: AbstractSet[str]) -> bool:
     return {"output", "error"} <= names or {"content", "ok", "system"} <= names
 
 
-def _is_result(names: set[str]) -> bool:
+def _is_result(names: AbstractSet[str]) -> bool:
     """Whether ``names`` are those of a result, not of a row about a job.
 
     A result has a member of its own, or both of the members that hold the answer.

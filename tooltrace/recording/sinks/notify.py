@@ -56,7 +56,7 @@ class BatchSinks:
         """Pass ``item`` to the metric, the application's log and the events of OpenTelemetry."""
         try:
             if isinstance(item, Attempt):
-                if item.plain is None or self._events:
+                if not item.plain or self._events:
                     self._notify_of_call(item)
                 else:
                     self._notify_of_plain_call(item)

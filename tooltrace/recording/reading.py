@@ -1,0 +1,77 @@
+"""The response that the rules read from a recorded result, in the thread that writes."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+
+from msgspec.structs import replace
+
+from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.engine import apply_rules_to_view, index_of
+from tooltrace.normalize.protocols import value_error_pair
+from tooltrace.normalize.result_view import view_of
+from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot
+from tooltrace.redact.snapshot import snapshot
+from tooltrace.redact.texts import cut_text, utf8_size
+
+_UNCHANGING, _CHANGING = (
+    itemgetter(*ResponseSnapshot.__struct_fields__[:-4]),
+    itemgetter(*ResponseSnapshot.__struct_fields__[-4:]),
+)
+
+
+def read_response(attempt: Attempt) -> ResponseSnapshot | None:
+    """Return the response of the ended ``attempt``: the tool's own, or what the rules read from its result or stream text.
+
+    The result is read once; a later call returns the same response.
+    """
+    result = attempt.result
+    if not isinstance(result, ValueSnapshot):
+        return result
+    if attempt.is_read or attempt.error is not None or attempt.ending != "returned":
+        return attempt.response
+    value = result.value if attempt.stream is None else attempt.stream.text
+    if value is None:
+        return None
+    if not result.kinds:  # most results: the quick test is made here, because each call of a function counts
+        index = index_of(attempt.rules)
+        if type(value) is bytes:
+            may_recognise = index.may_recognise(value)
+        else:
+            may_recognise = index.may_recognise_text(value) if type(value) is str else index.reads_any
+        if not may_recognise:
+            return None
+    view = view_of(value, result.kinds)
+    response = apply_rules_to_view(view, attempt.rules) or value_error_pair.RULE.read(view)
+    if response is not None:
+        attempt.response = with_value(snapshot_response(response, attempt), attempt)
+    attempt.is_read = True
+    return attempt.response
+
+
+def snapshot_response(response: ToolResponse, attempt: Attempt) -> ResponseSnapshot:
+    """Return a snapshot of ``response``; its content only where ``attempt`` captures content. Notes sizes of cut texts."""
+    fields, limit = vars(response), attempt.settings.field_limit
+    unchanging = _UNCHANGING(fields)
+    if not attempt.captures_content:
+        return ResponseSnapshot(*unchanging)
+    taken = ResponseSnapshot(*unchanging, *[snapshot(part, limit) for part in _CHANGING(fields)])
+    text = cut_text(taken.text, limit)
+    data = cut_text(taken.data, limit) if type(taken.data) is str else taken.data
+    if text is taken.text and data is taken.data:
+        return taken
+    sizes = {"text": utf8_size(taken.text)} if text is not taken.text else {}
+    if type(taken.data) is str and data is not taken.data:
+        sizes["result"] = utf8_size(taken.data) + 2
+    attempt.full_sizes = sizes
+    return replace(taken, text=text, data=data)
+
+
+def with_value(response: ResponseSnapshot, attempt: Attempt) -> ResponseSnapshot:
+    """Return ``response`` with the plain result as its data where a rule found only an error in that result."""
+    result = attempt.result
+    if response.data is not None or response.status != "error" or not isinstance(result, ValueSnapshot):
+        return response
+    if result.kinds or type(result.value) is not bytes:
+        return response
+    return replace(response, data=result.value)
