@@ -577,6 +577,7 @@ class Slotted(Exception):
     """An exception with an attribute that is not in its ``__dict__``."""
 
     __slots__ = ("retry_after",)
+    retry_after: int
 
 
 def test_an_attribute_of_one_exception_counts_although_others_of_its_class_have_none() -> None:
