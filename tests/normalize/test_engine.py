@@ -12,6 +12,7 @@ import tooltrace as tt
 from tooltrace.core.records import ToolCall
 from tooltrace.errors import ConfigError
 from tooltrace.normalize import terms
+from tooltrace.recording.config import get_recorder
 
 Calls = Callable[[], list[ToolCall]]
 
@@ -98,6 +99,11 @@ def test_a_value_that_is_not_a_rule_is_refused(rules: Any) -> None:
     if rules is not None:
         with pytest.raises(ConfigError):
             tt.trace_tool(rules=rules)(len)
+
+
+def test_the_built_in_rules_stay_the_same_object_so_that_a_call_recognises_them() -> None:
+    tt.configure(store=None, rules=tt.RULES)
+    assert get_recorder().settings.rules is tt.RULES
 
 
 def test_a_grade_is_certain_or_heuristic() -> None:

@@ -558,3 +558,39 @@ def test_the_tables_name_existing_classes() -> None:
 def test_the_users_retryable_classes_are_retryable() -> None:
     assert summarize(KeyError("k"), (LookupError,)).retryable is True
     assert summarize(KeyError("k"), (OSError,)).retryable is False
+
+
+class Plain(Exception):
+    """An exception whose class provides no attribute in common use."""
+
+
+class Computed(Exception):
+    """An exception that computes its attributes."""
+
+    def __getattr__(self, name: str) -> int:
+        if name == "status_code":
+            return 404
+        raise AttributeError(name)
+
+
+class Slotted(Exception):
+    """An exception with an attribute that is not in its ``__dict__``."""
+
+    __slots__ = ("retry_after",)
+    retry_after: int
+
+
+def test_an_attribute_of_one_exception_counts_although_others_of_its_class_have_none() -> None:
+    assert summarize(Plain("why")).code == "EXECUTION_ERROR"
+    limited = Plain("why")
+    limited.status_code = 429  # type: ignore[attr-defined]
+    assert summarize(limited).code == "RATE_LIMIT"
+    assert summarize(Plain("why")).code == "EXECUTION_ERROR"
+
+
+def test_computed_attributes_and_slots_count() -> None:
+    assert summarize(Computed("why")).code == "NOT_FOUND"
+    slotted = Slotted("why")
+    slotted.retry_after = 30
+    assert summarize(slotted).retry_after_s == 30
+    assert summarize(Slotted("why")).retry_after_s is None

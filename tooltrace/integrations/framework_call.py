@@ -26,6 +26,7 @@ from time import perf_counter_ns
 from typing import Any
 
 import orjson
+from msgspec.structs import replace
 from opentelemetry.context.context import Context
 
 from tooltrace.core.response import ToolResponse
@@ -123,7 +124,7 @@ class FrameworkCall:
                 contexts.current.reset(token)
             if self.attempt is not None:
                 open_call = CallId(self.attempt.call_id, self.attempt, frozenset({spec.name, *aliases}))
-                self.attempt.call_context = self.attempt.call_context._replace(call=open_call)  # it may have baggage
+                self.attempt.call_context = replace(self.attempt.call_context, call=open_call)  # it may have baggage
                 if self.attempt is not begun and self.attempt.call_id is not None:
                     self._arguments = known
                     self._expect_answer(self.attempt)

@@ -120,8 +120,11 @@ def rule(name: str, grade: Grade = "certain") -> Callable[[Read], Rule]:
 
 
 def checked_rules(rules: Iterable[Rule], place: str) -> tuple[Rule, ...]:
-    """Return ``rules`` as a tuple. Raises ConfigError if an item is not a rule."""
-    checked = tuple(rules) if isinstance(rules, Iterable) else (rules,)
+    """Return ``rules`` as a tuple; a tuple is returned itself. Raises ConfigError if an item is not a rule.
+
+    The identity counts: a call whose rules are the built-in ones needs no search for a rule of the user.
+    """
+    checked = rules if isinstance(rules, tuple) else tuple(rules) if isinstance(rules, Iterable) else (rules,)
     for each in checked:
         if not isinstance(each, Rule):
             raise ConfigError(f"rules must be rules made with @tt.rule(name), got {each!r}; {place}")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.sampling import Sampler
 
 _SAMPLED_BIT = int(TraceFlags.SAMPLED)
+_DROP = Decision.DROP  # a member is read slowly from its class
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 _RANDOM: int = getattr(TraceFlags, "RANDOM_TRACE_ID", 0)
 _FLAGS = {
@@ -107,7 +108,7 @@ class SdkPipeline(Pipeline):
             span.trace_flags = self._flags(decision is Decision.RECORD_AND_SAMPLE, parent)
         if not span.span_id:
             span.span_id = getrandbits(64) or 1 if self._makes_random_ids else self._ids.generate_span_id()
-        if decision is Decision.DROP:
+        if decision is _DROP:
             span.pipeline = _NO_OUTPUT
             return
         span.pipeline = self

@@ -195,7 +195,8 @@ class BatchQueue:
         if len(waiting) >= inner._max_queue_size:  # noqa: SLF001
             self._dropped.append(None)
         waiting.appendleft(span)
-        return bool(len(waiting) >= inner._max_export_batch_size)  # noqa: SLF001
+        is_due: bool = len(waiting) >= inner._max_export_batch_size  # noqa: SLF001
+        return is_due
 
     def _is_in_this_process(self) -> bool:
         if self._inner._pid != os.getpid():  # noqa: SLF001

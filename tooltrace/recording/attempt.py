@@ -169,8 +169,8 @@ def estimate_size(item: Any) -> int:
         values = astuple(item) if isinstance(item, Struct) else (getattr(item, "text", None),)
         return _BASE_BYTES + sum(getsizeof(value) for value in values if type(value) is str)
     size, arguments, result = _BASE_BYTES, item.arguments, item.result
-    if arguments is not None:
-        size += len(arguments) if type(arguments) is bytes else getsizeof(arguments)
+    if type(arguments) is bytes:
+        size += len(arguments)
     if type(result) is ValueSnapshot:
         value = result.value
         size += len(value) if type(value) is bytes else getsizeof(value)

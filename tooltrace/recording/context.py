@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from opentelemetry.baggage import set_baggage
 from opentelemetry.context.context import Context
 
@@ -30,7 +32,7 @@ class CallId:
         """Names of decorated tools that continue ``open_attempt`` instead of beginning a call of their own."""
 
 
-class CallContext(NamedTuple):
+class CallContext(Struct, frozen=True):
     """The values that ``context`` or the W3C baggage provides for a call."""
 
     call: CallId | None = None
@@ -92,7 +94,8 @@ def with_baggage(known: CallContext, otel: Context) -> CallContext:
     baggage = otel.get(BAGGAGE_KEY)
     if not isinstance(baggage, Mapping):
         return known
-    return known._replace(
+    return replace(
+        known,
         conversation_id=known.conversation_id or _text_member(baggage, CONVERSATION),
         agent=known.agent or _text_member(baggage, AGENT),
     )

@@ -240,7 +240,7 @@ def _copy_appearance(wrapper: Any, tool: Any) -> None:
 def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         recorder = config.active_recorder or get_recorder()
-        attempt = recorder.begin(spec, spec.arguments(args, kwargs))
+        attempt = recorder.begin(spec, spec.arguments(args, kwargs) if args else kwargs)
         if attempt is None:
             return tool(*args, **kwargs)
         token = activate(attempt)

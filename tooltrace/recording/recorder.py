@@ -41,6 +41,8 @@ from tooltrace.redact.snapshot import snapshot
 
 Attempt.finish = staticmethod(build_record)  # here, because the module of build_record imports Attempt
 
+_begin_attempt, _last_failed = Attempt.begin, last_failed.get  # bound once: looked up at each call, they take longer
+
 FLUSH_SECONDS = 1.0
 """Seconds for which a caller that writes at once waits for the background thread, where only that can write."""
 _NOT_LOOKED_UP: Any = object()
@@ -87,7 +89,6 @@ class Recorder:
         self,
         spec: ToolSpec,
         arguments: dict[str, Any] | None,
-        *,
         call_id: str | None = None,
         number: int | None = None,
         span_id: int = 0,
@@ -107,7 +108,7 @@ class Recorder:
                         return self._continue(open_attempt, spec, arguments)
                 call_id, otel, context, arguments = _identify(spec, arguments, context, otel, call_id)
             settings = self.settings
-            attempt = Attempt.begin(spec, settings, context)
+            attempt = _begin_attempt(spec, settings, context)
             if span_id:
                 attempt.span_id = span_id
             attributes = spec.start_attributes if context.agent is None else _with_agent(spec, context.agent)
@@ -123,7 +124,7 @@ class Recorder:
                 pipeline_for(None).start(attempt, attributes, otel)
             if arguments is not None and attempt.captures_content:
                 attempt.arguments = snapshot(arguments, settings.field_limit)
-            if call_id is not None or last_failed.get() is not None or announcing_libraries:  # it may be a retry
+            if call_id is not None or _last_failed() is not None or announcing_libraries:  # it may be a retry
                 self._identify_call(attempt, call_id, number)
             attempt.started = perf_counter_ns()
         except BaseException as error:
@@ -176,7 +177,7 @@ class Recorder:
             return last
         return self._last.get((conversation, call_id)) or last
 
-    def returned(self, attempt: Attempt, result: Any, *, duration_ns: int | None = None) -> None:
+    def returned(self, attempt: Attempt, result: Any, duration_ns: int | None = None) -> None:
         """End ``attempt`` with the ``result`` that the tool returned.
 
         ``duration_ns``: duration where the caller measured it, or ``UNKNOWN``; default: the time since the start.
@@ -186,16 +187,17 @@ class Recorder:
             attempt.duration_ns = elapsed if duration_ns is None else _measured(duration_ns)
             set_result(attempt, result)
             found = attempt.result
-            if type(found) is ValueSnapshot and found.kinds and pauses(found.kinds):
-                attempt.ending, attempt.result = "paused", None
-                self._repeat_number(attempt)
+            if type(found) is ValueSnapshot:
+                if found.kinds and pauses(found.kinds):
+                    attempt.ending, attempt.result = "paused", None
+                    self._repeat_number(attempt)
             elif type(found) is ResponseSnapshot and found.status == "error" and retries.is_wanted():
                 retries.remember(attempt, None)
             self._end(attempt)
         except BaseException as error:
             self._failed(attempt, error)
 
-    def raised(self, attempt: Attempt, error: BaseException, *, duration_ns: int | None = None) -> None:
+    def raised(self, attempt: Attempt, error: BaseException, duration_ns: int | None = None) -> None:
         """End ``attempt`` with the ``error`` that the tool raised. ``duration_ns``: as in :meth:`returned`.
 
         An exception with which a framework pauses, cancels or redirects a tool is not a failure of the tool, see

@@ -67,17 +67,11 @@ def take_frames(error: BaseException) -> tuple[RaisedFrom, ...]:
 
 def _innermost(trace: TracebackType | None) -> tuple[tuple[tuple[CodeType, int], ...], int]:
     """Return the innermost frames of ``trace``, and the number of all."""
-    depth, last = 0, trace
-    while last is not None:
-        depth += 1
-        last = last.tb_next
-    for _ in range(depth - MAX_FRAMES):
-        trace = trace.tb_next  # type: ignore[union-attr]  # there are `depth` of them
     frames = []
     while trace is not None:
         frames.append((trace.tb_frame.f_code, trace.tb_lasti))
         trace = trace.tb_next
-    return tuple(frames), depth
+    return tuple(frames[-MAX_FRAMES:]), len(frames)
 
 
 def write_traceback(chain: tuple[RaisedFrom, ...]) -> str | None:

@@ -45,10 +45,11 @@ def snapshot(value: Any, limit: int = SNAPSHOT_SIZE) -> Snapshot:
     Objects are read until the budget is used up; a field ``limit`` above the default raises the budget in proportion.
     """
     kind = type(value)
-    if kind is str or value is None or kind is bool:
-        return value  # type: ignore[no-any-return]
-    if (kind is int or kind is float) and _LOWEST <= value < _BEYOND:  # false for NaN and the infinities
-        return value  # type: ignore[no-any-return]
+    if kind is not dict:  # arguments are a dict, and most results
+        if kind is str or value is None or kind is bool:
+            return value  # type: ignore[no-any-return]
+        if (kind is int or kind is float) and _LOWEST <= value < _BEYOND:  # false for NaN and the infinities
+            return value  # type: ignore[no-any-return]
     raw: bytes | None
     try:  # as plain_json, inlined because every call of a tool comes here twice
         raw = _dumps(value, date_text, NO_USER_CODE)

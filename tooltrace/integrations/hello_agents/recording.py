@@ -10,6 +10,8 @@ from threading import RLock
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from msgspec.structs import replace
+
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.hello_agents.stack_context import UNKNOWN_CALLER, CallerInfo
 from tooltrace.normalize import normalize
@@ -136,7 +138,8 @@ class Recording:
         The conversation is the application's if it set one, else the session.
         """
         outer = context.current.get()
-        return outer._replace(
+        return replace(
+            outer,
             agent=self._caller.agent or outer.agent,
             conversation_id=outer.conversation_id or self._caller.session,
         )

@@ -66,6 +66,10 @@ def _headers(exc: Any, response: Any) -> dict[str, str]:
     return {}
 
 
+COMMON_ATTRIBUTES = (*_STATUS_NAMES, "response", "sqlstate", "pgcode", "retryable", "retry_after")
+"""The attributes by which :func:`classify_attributes` classifies."""
+
+
 def classify_attributes(exc: Any) -> ErrorClassification | None:
     """Classify an exception whose class is in no table by attributes in common use.
 

@@ -7,8 +7,17 @@ from typing import Any, NamedTuple
 from tooltrace.core.codes import advice_for
 from tooltrace.faults import pass_on_signal
 from tooltrace.normalize.exceptions.codes import CODES, UNDECIDED, ErrorClassification, wait_words
-from tooltrace.normalize.exceptions.custom_readers import READERS, classify_attributes
-from tooltrace.redact.inspection import bases, full_name, is_subclass, module_of, qualname
+from tooltrace.normalize.exceptions.custom_readers import COMMON_ATTRIBUTES, READERS, Reader, classify_attributes
+from tooltrace.redact.inspection import (
+    ABSENT,
+    bases,
+    class_attribute,
+    full_name,
+    instance_attributes,
+    is_subclass,
+    module_of,
+    qualname,
+)
 from tooltrace.redact.texts import fix_unicode
 from tooltrace.redact.walk import exception_message
 
@@ -58,7 +67,7 @@ def summarize(exc: BaseException, retryable: tuple[type[BaseException], ...] = (
     except BaseException as error:  # a foreign class may raise anything when its attributes are read
         pass_on_signal(error)
         code, again, wait = UNDECIDED
-    if any(is_subclass(kind, type(exc)) for kind in retryable):
+    if retryable and any(is_subclass(kind, type(exc)) for kind in retryable):
         again = True
     return ExceptionSummary(str(code), name, message, advice_for(code).retryable if again is None else again, wait)
 
@@ -69,37 +78,100 @@ def classify(exc: BaseException, message: str, depth: int = 0) -> ErrorClassific
     For a class that is not a builtin, its own attributes come before the classification of the builtin that it derives
     from.
     """
-    kind = type(exc)
-    if issubclass(kind, BaseExceptionGroup):
+    plan = _plan_of(type(exc))
+    if plan.is_group:
         return _on_group(exc, depth)
-    custom = module_of(kind) != "builtins"
-    for base in bases(kind):
-        module = module_of(base)
-        if custom and module == "builtins":
-            custom = False
-            by_attributes = _by_attributes(exc)
-            if by_attributes is not None:
-                return _completed(by_attributes, base)
-        classified = _of_base(exc, f"{module}.{qualname(base)}", message, depth)
+    for step in plan.steps:
+        if step.is_builtin:
+            # most exceptions have no attributes but their arguments: then the common ones are not looked up one by one
+            by_attributes = _by_attributes(exc) if plan.has_attributes or instance_attributes(exc) else None
+            classified = None if by_attributes is None else _completed(by_attributes, step.base)
+        else:
+            classified = _of_step(exc, step, message, depth)
         if classified is not None:
             return classified
     return UNDECIDED
 
 
-def _of_base(exc: BaseException, name: str, message: str, depth: int) -> ErrorClassification | None:
+class _Step(NamedTuple):
+    """What is known of an exception by one of its base classes."""
+
+    base: type
+    is_builtin: bool = False
+    """Whether the exception's own attributes come first, because this is its nearest builtin and it is none itself."""
+    reader: Reader | None = None
+    known: ErrorClassification | None = None
+
+
+class _ClassPlan(NamedTuple):
+    """How the exceptions of a class are read. The class stays referenced, so that no other class can get its id."""
+
+    kind: type
+    name: str
+    """Name in the form of OTel's ``error.type``."""
+    is_group: bool
+    is_nameless: bool
+    has_attributes: bool
+    """Whether the class itself may provide an attribute in common use."""
+    steps: tuple[_Step, ...]
+
+
+_plans: dict[int, _ClassPlan] = {}
+"""Plans by the ``id`` of the class: a lookup by the class itself would run the ``__hash__`` of its metaclass."""
+_MAX_PLANS = 4096
+_get_attribute = class_attribute(BaseException, "__getattribute__")
+
+
+def _plan_of(kind: type) -> _ClassPlan:
+    """Return the plan of a class, which is made once."""
+    known = _plans.get(id(kind))
+    if known is None:
+        if len(_plans) >= _MAX_PLANS:
+            _plans.clear()
+        known = _plans[id(kind)] = _make_plan(kind)
+    return known
+
+
+def _make_plan(kind: type) -> _ClassPlan:
+    custom = module_of(kind) != "builtins"
+    steps = []
+    for base in bases(kind):
+        module = module_of(base)
+        if custom and module == "builtins":
+            custom = False
+            steps.append(_Step(base, is_builtin=True))
+        name = f"{module}.{qualname(base)}"
+        reader, code = READERS.get(name), CODES.get(name)
+        if reader is not None or code is not None:
+            steps.append(_Step(base, reader=reader, known=code))
+    computes_attributes = (
+        class_attribute(kind, "__getattr__") is not ABSENT
+        or class_attribute(kind, "__getattribute__") is not _get_attribute
+    )
+    return _ClassPlan(
+        kind,
+        fix_unicode(qualname(kind) if module_of(kind) == "builtins" else full_name(kind)),
+        is_group=issubclass(kind, BaseExceptionGroup),
+        is_nameless=full_name(kind) in _NAMELESS,
+        has_attributes=computes_attributes
+        or any(class_attribute(kind, name) is not ABSENT for name in COMMON_ATTRIBUTES),
+        steps=tuple(steps),
+    )
+
+
+def _of_step(exc: BaseException, step: _Step, message: str, depth: int) -> ErrorClassification | None:
     """Return the classification for one base class: the reader's, else that of the class."""
-    reader = READERS.get(name)
-    if reader is None:
-        return CODES.get(name)
+    if step.reader is None:
+        return step.known
     try:
-        classified = reader(exc, message)
+        classified = step.reader(exc, message)
     except BaseException as error:  # attributes of types that the real class never has
         pass_on_signal(error)
         classified = None
     if isinstance(classified, BaseException):
         classified = classify(classified, exception_message(classified), depth + 1) if depth < _DEEPEST else None
         classified = None if classified is UNDECIDED else classified
-    return CODES.get(name) if classified is None else classified
+    return step.known if classified is None else classified
 
 
 def _by_attributes(exc: BaseException) -> ErrorClassification | None:
@@ -139,12 +211,12 @@ def _leaves(group: BaseException) -> list[BaseException]:
 
 def _with_inner(exc: BaseException, message: str) -> str:
     """Return the message, followed by that of the one inner exception if the wrapper's own says nothing."""
-    kind = type(exc)
+    plan = _plan_of(type(exc))
     inner: BaseException | None = None
-    if issubclass(kind, BaseExceptionGroup):
+    if plan.is_group:
         leaves = _leaves(exc)
         inner = leaves[0] if len(leaves) == 1 else None
-    elif full_name(kind) in _NAMELESS:
+    elif plan.is_nameless:
         reader = READERS["tenacity.RetryError"]
         inner_error = reader(exc, message)
         inner = inner_error if isinstance(inner_error, BaseException) else None
@@ -156,5 +228,4 @@ def class_name(exc: BaseException) -> str:
 
     Examples: ``json.decoder.JSONDecodeError``, ``KeyError``.
     """
-    kind = type(exc)
-    return fix_unicode(qualname(kind) if module_of(kind) == "builtins" else full_name(kind))
+    return _plan_of(type(exc)).name
