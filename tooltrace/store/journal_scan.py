@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from zlib import crc32
 
 from tooltrace.core.records import Loss
 from tooltrace.store.flock import LOCK_EX, LOCK_NB, flock
-from tooltrace.store.journal_format import START, checksum_ok, record_kind
+from tooltrace.store.journal_format import PREFIX_BYTES, START, checksum_ok, record_kind
 from tooltrace.store.paths import StorePaths
 
 CHUNK_BYTES: Final = 32 * 1024 * 1024
@@ -25,7 +25,9 @@ PIECE_BYTES: Final = 4 * 1024 * 1024
 FINGERPRINT_BYTES: Final = 4096
 """Bytes before a folded offset whose checksum is stored with it: they contain at least the end of one line."""
 
-_CALL: Final = b'"kind":"call",'
+_CALL_HEAD: Final = b'{"crc":"%08x","kind":"call",'
+"""Format of the first bytes of a call's line; the argument is the checksum."""
+_HEAD_BYTES: Final = 32
 
 
 class FoldedJournal(NamedTuple):
@@ -37,11 +39,49 @@ class FoldedJournal(NamedTuple):
 
 
 @dataclass(slots=True)
+class Lines:
+    """Whole lines of one kind, in the order of their journal. Its length is their number."""
+
+    parts: list[bytes] = field(default_factory=list)
+    """The lines with their newlines; one part has one or many of them."""
+    longest: int = 0
+    """Bytes of the longest line."""
+    _count: int = 0
+
+    @classmethod
+    def of(cls, lines: Iterable[bytes]) -> Lines:
+        """Return ``lines``, which have no newlines."""
+        found = cls()
+        for line in lines:
+            found.add(line)
+        return found
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield each line without its newline."""
+        for part in self.parts:
+            yield from part.split(b"\n")[:-1]
+
+    def add(self, line: bytes) -> None:
+        """Add one line without its newline."""
+        self.add_part(line + b"\n", 1, len(line))
+
+    def add_part(self, part: bytes, count: int, longest: int) -> None:
+        """Add the ``count`` lines of ``part``, of which the longest has ``longest`` bytes."""
+        if count:
+            self.parts.append(part)
+            self._count += count
+            self.longest = max(self.longest, longest)
+
+
+@dataclass(slots=True)
 class JournalBatch:
     """New lines of one or several journals."""
 
-    lines: dict[str, list[bytes]] = field(default_factory=dict)
-    """Whole lines without their newlines, by kind."""
+    lines: dict[str, Lines] = field(default_factory=dict)
+    """Whole lines by kind."""
     losses: list[Loss] = field(default_factory=list)
     offsets: dict[str, int] = field(default_factory=dict)
     """Byte offset that this batch reaches in each journal, by its name."""
@@ -187,27 +227,37 @@ def _sort_lines(batch: JournalBatch, name: str, start: int, data: bytes) -> None
     """Add the lines of ``data``, which begins at offset ``start`` of journal ``name``, to ``batch`` by kind."""
     batch.offsets[name] = start + len(data)
     batch.bytes += len(data)
-    calls = batch.lines.setdefault("call", [])
+    calls = batch.lines.setdefault("call", Lines())
+    view = memoryview(data)
+    at = first = count = longest = 0  # first, count, longest: of the calls since the last other line
     torn = False
-    at = 0
-    for line in data.split(b"\n"):
-        if line[18:32] == _CALL and checksum_ok(line):  # nearly every line is a call: a fast path
-            calls.append(line)
+    while at < len(data):
+        end = data.find(b"\n", at)
+        # nearly every line is a call: calls in a row are one part, without an object for each line
+        if data[at : at + _HEAD_BYTES] == _CALL_HEAD % crc32(view[at + PREFIX_BYTES : end]) and end > 0:
+            count += 1
+            longest = max(longest, end - at)
             torn = False
-        elif checksum_ok(line):
-            _add_line(batch, batch.lines, name, start + at, line)
-            torn = False
-        elif line:
-            torn = _add_damaged_line(batch, name, start + at, line, torn=torn, last=at + len(line) == len(data))
-        at += len(line) + 1
+        else:
+            calls.add_part(data[first:at], count, longest)
+            end = len(data) if end < 0 else end
+            line = data[at:end]
+            if checksum_ok(line):
+                _add_line(batch, name, start + at, line)
+                torn = False
+            elif line:
+                torn = _add_damaged_line(batch, name, start + at, line, torn=torn, last=end == len(data))
+            first, count, longest = end + 1, 0, 0
+        at = end + 1
+    calls.add_part(data[first:], count, longest)
 
 
-def _add_line(batch: JournalBatch, lines: dict[str, list[bytes]], name: str, offset: int, line: bytes) -> None:
+def _add_line(batch: JournalBatch, name: str, offset: int, line: bytes) -> None:
     kind = record_kind(line)
     if kind is None:
         batch.lose("unreadable_line", name, offset)
     else:
-        lines.setdefault(kind, []).append(line)
+        batch.lines.setdefault(kind, Lines()).add(line)
 
 
 def _add_damaged_line(batch: JournalBatch, name: str, offset: int, line: bytes, *, torn: bool, last: bool) -> bool:
@@ -218,12 +268,12 @@ def _add_damaged_line(batch: JournalBatch, name: str, offset: int, line: bytes, 
     """
     for found in _starts(line):  # damage to a newline alone joins two lines, each of which may be whole
         if checksum_ok(line[found:]):
-            _add_line(batch, batch.lines, name, offset + found, line[found:])
+            _add_line(batch, name, offset + found, line[found:])
             line = line[: found - 1] if checksum_ok(line[: found - 1]) else line[:found]
             last = False
             break
     if checksum_ok(line):
-        _add_line(batch, batch.lines, name, offset, line)
+        _add_line(batch, name, offset, line)
         return False
     if not (torn and not line.startswith(START)):
         batch.lose("torn_line" if last else "damaged_line", name, offset)

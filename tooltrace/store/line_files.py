@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +13,7 @@ import duckdb
 
 from tooltrace.store.flock import LOCK_SH, flock
 from tooltrace.store.journal_format import WIRE_NAMES
-from tooltrace.store.journal_scan import is_abandoned, open_journal
+from tooltrace.store.journal_scan import Lines, is_abandoned, open_journal
 from tooltrace.store.schema import Table, TableColumn, quote_identifier, quote_literal
 
 if TYPE_CHECKING:
@@ -53,14 +52,14 @@ class LineFile:
             self._path.unlink()
         os.close(self._fd)
 
-    def write(self, lines: Sequence[bytes]) -> None:
-        """Append whole lines without their newlines. Raises OSError."""
-        data = b"\n".join(lines) + b"\n"
+    def write(self, lines: Lines) -> None:
+        """Append ``lines``. Raises OSError."""
+        data = memoryview(lines.parts[0] if len(lines.parts) == 1 else b"".join(lines.parts))
         written = 0
         while written < len(data):
-            written += os.pwrite(self._fd, memoryview(data)[written:], self.bytes + written)
+            written += os.pwrite(self._fd, data[written:], self.bytes + written)
         self.bytes += written
-        self._longest = max(self._longest, *map(len, lines))
+        self._longest = max(self._longest, lines.longest)
 
     def insert(self, con: DuckDBPyConnection, table: Table, space: str) -> int:
         """Insert the lines as rows into ``table`` of the schema or database ``space``; return their number.

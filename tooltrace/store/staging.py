@@ -11,7 +11,7 @@ import duckdb
 
 from tooltrace.core.records import Loss
 from tooltrace.store.journal_format import LineError, decode
-from tooltrace.store.journal_scan import JournalBatch
+from tooltrace.store.journal_scan import JournalBatch, Lines
 from tooltrace.store.line_files import LineFile, is_about_values
 from tooltrace.store.schema import (
     ATTEMPTS,
@@ -95,7 +95,7 @@ class Staging:
         for table in RECORDS.values():
             self._con.execute(f"TRUNCATE {SPACE}.{table.name}")
 
-    def _load(self, table: Table, lines: Sequence[bytes]) -> int:
+    def _load(self, table: Table, lines: Lines) -> int:
         """Insert ``lines``; return how many of them were refused.
 
         One bad line makes DuckDB refuse all of them, so the lines are parsed one by one only after an error.
@@ -110,12 +110,12 @@ class Staging:
         readable = [line for line in lines if _is_record(line)]
         return len(lines) - len(readable) + self._load_halves(table, readable)
 
-    def _load_halves(self, table: Table, lines: Sequence[bytes]) -> int:
+    def _load_halves(self, table: Table, lines: list[bytes]) -> int:
         """Insert ``lines``, halved until only single lines are refused; return how many were refused."""
         if not lines:
             return 0
         try:
-            self._insert(table, lines)
+            self._insert(table, Lines.of(lines))
         except duckdb.Error as error:
             if not is_about_values(error):
                 raise
@@ -125,7 +125,7 @@ class Staging:
             return self._load_halves(table, lines[:middle]) + self._load_halves(table, lines[middle:])
         return 0
 
-    def _insert(self, table: Table, lines: Sequence[bytes]) -> None:
+    def _insert(self, table: Table, lines: Lines) -> None:
         with LineFile(self._directory) as file:
             file.write(lines)
             file.insert(self._con, table, SPACE)
