@@ -89,7 +89,7 @@ WITH scoped AS (
         c.span_id,
         c.attempt,
         c.started_at,
-        draw_key(c.conversation_id, c.trace_id) AS cluster,
+        text_key(draw_key(c.conversation_id, c.trace_id)) AS cluster,
         CASE WHEN c.finished THEN CASE WHEN c.status = 'error' THEN 1 ELSE 0 END END AS failed,
         -- neither NaN nor infinite nor negative
         CASE WHEN c.finished AND c.duration_ms >= 0 AND c.duration_ms < 1e300 THEN c.duration_ms END AS valid_ms,
@@ -152,17 +152,20 @@ history_values AS (
 -- the attempts of each history in order, t = 1, 2, …; s of the first t are hits; x, x_1, x_2: whether this attempt and the
 -- two before it are hits
 sequenced AS (
-    SELECT history, started_at, cluster, value, t, CASE WHEN hit THEN same_so_far ELSE t - same_so_far END AS s, x, x_1, x_2
-    FROM (
-        -- same_so_far: attempts up to this one with the same hit; row_number() is faster than count() over a window
-        SELECT *,
-            row_number() OVER in_order AS t,
-            lag(x) OVER in_order AS x_1,
-            lag(x, 2) OVER in_order AS x_2,
-            row_number() OVER (PARTITION BY history, hit ORDER BY ordinal) AS same_so_far
-        FROM (SELECT *, CASE WHEN hit THEN 1.0e0 ELSE 0 END AS x FROM history_values) AS hits
-        WINDOW in_order AS (PARTITION BY history ORDER BY ordinal)
-    ) AS counted
+    SELECT
+        history,
+        started_at,
+        cluster,
+        value,
+        row_number() OVER in_order AS t,
+        CAST(sum(x) OVER (
+            PARTITION BY history ORDER BY ordinal ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS BIGINT) AS s,
+        x,
+        lag(x) OVER in_order AS x_1,
+        lag(x, 2) OVER in_order AS x_2
+    FROM (SELECT *, CASE WHEN hit THEN 1.0e0 ELSE 0 END AS x FROM history_values) AS hits
+    WINDOW in_order AS (PARTITION BY history ORDER BY ordinal)
 ),
 sizes AS (
     SELECT
