@@ -62,22 +62,22 @@ WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
         tool AS of_tool,
-        call_id,
-        span_id,
-        conversation_id,
-        trace_id,
-        -- the parts of call_key(): the key itself would be computed for every attempt, which takes longer
-        coalesce(conversation_id, host) AS conversation_or_host,
+        -- the parts of call_key(), as numbers: texts and the key itself would take longer, and twice the memory
+        text_key(call_id) AS call_no,
+        text_key(coalesce(conversation_id, host)) AS conversation_or_host,
         CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS process,
-        attempt,
-        started_at,
+        CASE WHEN conversation_id IS NOT NULL THEN text_key(conversation_id) END AS conversation_no,
+        CASE WHEN conversation_id IS NULL THEN trace_id END AS lone_trace,
+        attempt_order(attempt, started_at, a.span_id) AS place,
         CASE WHEN ($before_since IS NULL OR started_at >= $before_since)
               AND ($before_until IS NULL OR started_at < $before_until)
               AND ($before_version IS NULL OR tool_version = $before_version) THEN 0 ELSE 1 END AS side,
         status = 'error' AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
         CASE WHEN NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms,
-        CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p
-    FROM attempts
+        CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
+        j.correct AS correct
+    FROM attempts AS a
+    LEFT JOIN judged AS j ON j.span_id = a.span_id
     WHERE is_finished(status, ending)
       AND ($tool IS NULL OR tool = $tool)
       AND (($before_since IS NULL OR started_at >= $before_since)
@@ -102,9 +102,9 @@ per_call AS (
     SELECT
         s.grp,
         s.side,
-        draw_key(conversation_id, min(trace_id)) AS draw,
-        CASE WHEN conversation_id IS NULL THEN 0.0 ELSE 1.0 END AS in_conversation,
-        CASE WHEN arg_max(failed, attempt_order(attempt, started_at, span_id)) THEN 1.0 ELSE 0.0 END AS failed,
+        coalesce(conversation_no, text_key(min(lone_trace))) AS draw,
+        CASE WHEN conversation_no IS NULL THEN 0.0 ELSE 1.0 END AS in_conversation,
+        CASE WHEN arg_max(failed, place) THEN 1.0 ELSE 0.0 END AS failed,
         CAST(count(*) AS DOUBLE) AS attempts,
         CAST(count(*) FILTER (WHERE failed) AS DOUBLE) AS failures,
         CAST(count(ms) AS DOUBLE) AS timed,
@@ -112,23 +112,22 @@ per_call AS (
         CAST(count(*) FILTER (WHERE ms > q.p95) AS DOUBLE) AS slowest
     FROM numbered AS s
     JOIN percentiles AS q ON q.grp = s.grp AND q.side = s.side
-    GROUP BY s.grp, s.side, of_tool, call_id, conversation_id, conversation_or_host, process
+    GROUP BY s.grp, s.side, of_tool, call_no, conversation_no, conversation_or_host, process
 ),
 judged_per_call AS (
     SELECT
         grp,
         side,
-        draw_key(conversation_id, min(trace_id)) AS draw,
-        CASE WHEN conversation_id IS NULL THEN 0.0 ELSE 1.0 END AS in_conversation,
+        coalesce(conversation_no, text_key(min(lone_trace))) AS draw,
+        CASE WHEN conversation_no IS NULL THEN 0.0 ELSE 1.0 END AS in_conversation,
         CAST(count(*) AS DOUBLE) AS judged,
         CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS correct,
         CAST(count(p) AS DOUBLE) AS sure,
         CAST(count(p) FILTER (WHERE correct) AS DOUBLE) AS sure_correct,
         coalesce(sum(p), 0.0) AS confidence
-    FROM numbered AS s
-    JOIN judged AS j ON j.span_id = s.span_id
+    FROM numbered
     WHERE correct IS NOT NULL
-    GROUP BY grp, side, of_tool, call_id, conversation_id, conversation_or_host, process
+    GROUP BY grp, side, of_tool, call_no, conversation_no, conversation_or_host, process
 ),
 draws AS (
     SELECT grp, side, in_conversation, CAST(count(*) AS DOUBLE) AS calls, sum(failed) AS failed, sum(attempts) AS attempts,
