@@ -359,7 +359,7 @@ def test_without_a_recorder_the_tool_runs_all_the_same(
     def no_span(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("the recorder is broken")
 
-    monkeypatch.setattr("tooltrace.recording.recorder.Attempt.begin", no_span)
+    monkeypatch.setattr("tooltrace.recording.recorder._begin_attempt", no_span)
     response = run(ToolRegistry([forecast]), how, "forecast", {"place": {"city": "x"}}, call_id="c")
     assert response.text == "x 3 celsius short"
     assert (response.meta.call_id, response.meta.span_id) == ("c", None)
