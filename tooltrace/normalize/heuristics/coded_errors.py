@@ -55,6 +55,15 @@ _ABOUT = lazy(
 )
 """Members beside a code that do not hold an answer."""
 _GOOD = frozenset({"0", "00", "0000", "00000", "000000", "1", "200", "10000", "20000", "", "ok", "success", "succeed", "succeeded", "true", "none", "no_error"})  # fmt: skip
+_BAD_FIRST = frozenset("no invalid not unknown missing too bad unsupported illegal duplicate insufficient incorrect malformed cannot".split())  # fmt: skip
+_BAD_WORDS = frozenset(
+    (
+        "error exception denied exceeded failed failure invalid expired required timeout unavailable mismatch conflict"
+        " forbidden unauthorized unauthenticated notfound throttling throttled rejected refused revoked disabled fault"
+        " missing unsupported"
+    ).split()
+)
+_AFTER_NOT = frozenset("found allowed authorized supported available permitted exist exists valid enabled implemented".split())  # fmt: skip
 _MOST = 12
 
 
@@ -95,12 +104,20 @@ def _coded(data: dict[str, Any], *, named: bool = False) -> ToolResponse | None:
         return _code_alone(code_name, code, beside, data)
     message = members.get(message_name)
     faulty = _FAULTY.fullmatch(code_name) is not None or message_name.startswith(("err", "sub_"))
-    if is_no_error_phrase(message) or (not faulty and (named or not reads_failure(message))):
+    worded = not _is_number(code) and code_name not in ("status", "state") and is_failure_word(code)
+    if is_no_error_phrase(message) or (not faulty and not worded and (named or not reads_failure(message))):
         return None
-    if not _is_number(code) and (not faulty or code_name in ("status", "state") or " " in code):
+    if not _is_number(code) and not worded and (not faulty or code_name in ("status", "state") or " " in code):
         return None
     members.pop(code_name), members.pop(message_name)
     return _built(message, code, members.remaining())
+
+
+def is_failure_word(code: str) -> bool:
+    """Whether a service's own code is a failure by its words: ``NoRoute``, ``INVALID_TOKEN``, ``user_not_found``."""
+    words = snake_case(code).replace("-", "_").replace(".", "_").split("_") if " " not in code else []
+    negated = "not" in words and words[-1] in _AFTER_NOT
+    return len(words) > 1 and "no_error" not in "_".join(words) and (negated or words[0] in _BAD_FIRST or not _BAD_WORDS.isdisjoint(words))
 
 
 def _code_alone(name: str, code: Any, beside: dict[str, Any], data: dict[str, Any]) -> ToolResponse | None:

@@ -6,7 +6,13 @@ is short and opens with such a sentence; a document that mentions an error has m
 
 from __future__ import annotations
 
-from tooltrace.normalize.heuristics import chinese_failures, failure_grammar, failure_openings, runtime_messages
+from tooltrace.normalize.heuristics import (
+    chinese_failures,
+    failure_grammar,
+    failure_openings,
+    failure_statements,
+    runtime_messages,
+)
 from tooltrace.normalize.lazy_regex import lazy
 
 _FIELD = (
@@ -97,11 +103,12 @@ _OPENINGS = (
     r"(?:Gyp ERR!|gyp ERR!|[Yy]arn error|[Pp]npm ERR|ERR_PNPM\w*|E:|╷|[Rr]sync error:|ORA-\d{5}:|SQL Error|\(error\) \w+|Msg \d+, Level|FATAL:|!! ) ?.*",
     *failure_grammar.OPENINGS,
     *failure_openings.OPENINGS,
+    *failure_statements.OPENINGS,
 )
 OPENING = lazy("|".join(f"(?:{pattern})" for pattern in _OPENINGS))
 """A first line that reports the tool's own failure, in English."""
 
-PROGRAM = lazy("|".join(f"(?:{pattern})" for pattern in failure_grammar.PROGRAMS))
+PROGRAM = lazy("|".join(f"(?:{pattern})" for pattern in (*failure_grammar.PROGRAMS, *failure_statements.PROGRAMS)))
 RUNTIME = lazy("|".join(f"(?:{pattern})" for pattern in runtime_messages.RUNTIMES))
 
 CLAUSE = lazy(failure_grammar.CLAUSE)
@@ -119,7 +126,7 @@ CLOSINGS = lazy(
 ADVISED = ("again", "retry", "试", "请")
 """Words of which every text that ends with an advice has one at its end."""
 
-HEADED = lazy(r"(?:#{1,4} Result\s*\n(?=Error: )|(?:#{1,4} Error|\*\*Error\*\*)\s*\n\s*(?=\S))")
+HEADED = lazy(r"(?:#{1,4} Result\s*\n(?=Error: )|(?:#{1,4} Error|\*\*(?:[A-Z]\w+ ){0,3}Error\*\*|\*\*(?:Not Found|Access Denied|Permission Denied|Unauthorized|Forbidden|Rate Limited)\*\*)\s*\n\s*(?=\S))")
 """A heading in Markdown above the report of an error."""
 
 OFFERS = lazy(
@@ -141,9 +148,9 @@ NOT_A_REPORT = lazy(
     r"|(?:sets?|gets?|finds?|checks?|validates?|converts?|computes?|creates?|parses?|handles?|wraps?|removes?|adds?|builds?|skips?|ignores?|ensures?|determines?|tries|attempts?|provides?|allows?|defines?|represents?) (?:the|an?|all|any|each|every|whether|if|type|only) "
     r"|[`\w]+ (?:that|which) (?:can(?:not|'t)|could not|are not|is not|do not|does not|were not)\b"
     r"|(?:(?:exactly|at least|only|either|neither|one) )?(?:one )?of `|(?:##?#?#?#? )|[a-z_]\w*(?:\.[a-z_]\w*)+\(|(?:note|only(?! (?!one\b)[^\n.]{1,60} (?:is|are) (?:allowed|permitted|supported|accepted)\b)|tip|important|attention|hint)\b(?! ['\"“])|注意"
-    r"|[^:\n]{1,60}[:：] ?\d+ [a-z]+(?: in \S+)?$|(?!.{0,60}(?:not found|not exist|invalid|unknown|denied|failed|error code|errcode))[^:\n]{1,60}[:：] ?(?![45]\d\d\b)\d[\d.,%]*(?: ?%| \(.*|;.*| ?[a-z]{1,2}| [a-z]+ per [a-z]+)?$|.{1,80} explained$"
+    r"|[^:\n]{1,60}[:：] ?(?![45]\d\d (?:bad|unauth|payment|forbid|not|method|conflict|gone|unproc|too|internal|service|gateway|client|server))\d+ [a-z]+(?: in \S+)?$|(?!.{0,60}(?:not found|not exist|invalid|unknown|denied|failed|error code|errcode|失败|错误|异常|返回码))[^:\n]{1,60}[:：] ?(?![45]\d\d\b)\d[\d.,%]*(?: ?%| \(.*|;.*| ?[a-z]{1,2}| [a-z]+ per [a-z]+)?$|.{1,80} explained$"
     r"|(?:if|when(?! fetching)|whenever|unless|thrown|raises?|returns?|returned|fix(?:e[sdr])?|added?|example)\b(?! of )|(?:\*|//|-|>|<h\d>|\d+\.) |✅|✔|.{0,160}\b(?:means|bedeutet|signifie|significa|explained|translat\w+)\b|[\"'`].{1,120}[\"'`] ?(?:→|->|=>|means)"
-    r"|raised\b|cannot suppress\b|(?:no|0|zero|without|没有|未发现|无|暂无) ?(?:good |relevant |matching |any |more )?(?:\S+ ){0,3}?(?:results?|match(?:es)?|records?|entries|items|files? (?:found|match)|books?|hits|documents|data|结果|记录|数据)\b"
+    r"|(?!.{0,200}\b(?:fail|attempt|retr|after|could not|unable|exhaust)).{0,80}\b(?:previous|last|latest|earlier|original|most recent|known) (?:error|failure|exception)s?(?: message)?:|raised\b|cannot suppress\b|(?:no|0|zero|without|没有|未发现|无|暂无) ?(?:good |relevant |matching |any |more )?(?:\S+ ){0,3}?(?:results?|match(?:es)?|records?|entries|items|files? (?:found|match)|books?|hits|documents|data|结果|记录|数据)\b(?! (?:ids? )?(?:(?:was |were )?(?:provided|specified|supplied|given|passed)|to (?:update|insert|write|save|send|upload)\b))"
     r"|sorry no\b|.{0,80}(?<!\bthere) (?:is|are|was|were) an? (?:error|exception|film|term|status|condition|situation|message|type|kind|thriller|song|book|novel|concept|phrase|class|function|method)\b"
     r"|.{0,120}\b(?:occurs?|happens?|arises?|means|refers to|is (?:raised|thrown|returned|caused|used|displayed|shown|emitted|triggered|fired))\b"
     r"|.{0,160}\b(?:was|were) (?:fixed|resolved|restarted|later)\b|.{0,160}\b(?:last|this) (?:week|month|year|night|quarter)\b|.{0,160}\b(?:yesterday|in (?:january|february|march|april|may|june|july|august|september|october|november|december|(?:19|20)\d\d))\b"

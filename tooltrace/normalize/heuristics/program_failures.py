@@ -20,7 +20,7 @@ _ENDED_BY = lazy(
     r"(?:g?make(?:\[\d+\])?: \*\*\* |ninja: build stopped).*|Execution halted|compilation terminated\.|\d+ errors?(?: generated\.)?|(?:-- )?Configuring incomplete, errors occurred!"
     r"|Execution of \S+ aborted due to compilation errors\.|Build FAILED\.|BUILD FAILED(?: in .*)?|Automatic merge failed; .*|Aborting|error Command failed .*|Host key verification failed\."
     r"|SyntaxError: .+|(?:curl|wget|tar|ssh|scp|rsync): (?:\(\d+\) |.*\b(?:cannot|unable|failed|no such|refused|could not)\b).*|error: (?:aborting due to|could not compile|failed to push) .*"
-    r"|[^\n:]{0,20}% .*curl: \(\d+\) .*|\d+ out of \d+ hunks? (?:ignored|failed)\b.*",
+    r"|Error opening (?:input|output) files?:? .*|collect2: error: .*|[^\n:]{0,20}% .*curl: \(\d+\) .*|\d+ out of \d+ hunks? (?:ignored|failed)\b.*",
     re.IGNORECASE,
 )
 """A last line with which a program gives up."""
@@ -64,6 +64,10 @@ _GO = lazy(
 )
 """A finding of Go's compiler, which stands under the name of the package."""
 
+_COMPILED = lazy(r"[^\s:]+\.(?:c|cc|cpp|cxx|h|hpp|m|mm|cu):(?:\d+:(?:\d+:)?)?(?: In \S.*| (?:fatal )?error: .*)|In file included from .*")
+"""First line of the report of a compiler of C."""
+_COMPILE_ERROR = lazy(r"[^\s:]+\.\w{1,4}:\d+:(?:\d+:)? (?:fatal )?error: (?P<message>\S.*)")
+
 _READS_SEVERAL = lazy(
     r"(?:cat|ls|wc|head|tail|grep|egrep|rg|find|du|stat|file|md5sum|sha\d+sum|tree): [^\n]{1,300}: (?:No such file or directory|Permission denied|Is a directory|Not a directory|Input/output error)"
 )
@@ -80,7 +84,12 @@ def read_program_failure(words: str, text: str) -> ToolResponse | None:
     klog = _KLOG.match(words)
     words = words[klog.end() :] if klog is not None else words
     lines = [line.rstrip()[:_LINE] for line in words.splitlines() if line.strip()]
-    if not lines or len(lines) > _MOST_LINES or any(map(OF_A_LOG.match, lines)):
+    if not lines or len(lines) > _MOST_LINES:
+        return None
+    if _COMPILED.fullmatch(lines[0]):
+        found = next(filter(None, map(_COMPILE_ERROR.fullmatch, lines)), None)
+        return build_error(found["message"], text=text) if found else None
+    if any(map(OF_A_LOG.match, lines)):
         return None
     if _BEGUN_BY.fullmatch(lines[0]):
         return build_error(lines[0].strip(), text=text)
