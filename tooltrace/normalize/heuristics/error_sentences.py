@@ -137,7 +137,7 @@ OFFERS = lazy(
 LISTED = lazy(r"(?m)^\s*(?:❌|✅|✔|✓|☑|🚫|⚠️?|✗|✖)")
 """Lines with a sign; several of them are a list."""
 
-MARKED = lazy(r"(?:❌|🚫|⛔|✗|✖|🛑|\U0001f6a8|x️)\s*(?:\*\*)?(?P<message>\S.*)", 16)
+MARKED = lazy(r"(?:❌|🚫|⛔|✗|✖|✘|🛑|\U0001f6a8|x️)\s*(?:\*\*)?(?P<message>\S.*)", 16)
 """Texts that open with a sign for failure (16: DOTALL)."""
 WARNED = lazy(r"(?:⚠️?|❗|‼️)\s*")
 """A warning sign, which alone does not say that the call failed."""
@@ -156,7 +156,7 @@ NOT_A_REPORT = lazy(
     r"|.{0,160}\b(?:was|were) (?:fixed|resolved|restarted|later)\b|.{0,160}\b(?:last|this) (?:week|month|year|night|quarter)\b|.{0,160}\b(?:yesterday|in (?:january|february|march|april|may|june|july|august|september|october|november|december|(?:19|20)\d\d))\b"
     r"|No (?!credentials|permissions?|settings|arguments|inputs|options|parameters)(?:[\w-]+ ){0,3}?[\w-]+s (?:are |were )?(?:configured|registered|running|active|open|connected|defined|loaded|scheduled|installed|assigned|enabled|set up|set|selected)(?: (?:yet|for|in|on|at)\b[^.\n]{0,60})?[.!]?$"
     r"|(?:The |Your |This |Current )?(?:directory|folder|list|cart|basket|inbox|queue|playlist|calendar|workspace|database|table|collection|index|stack|history|trash|clipboard|repository|library|bucket|notebook|board|schedule|cache|log|result set|channel)\b(?: \S{1,120}){0,2}? is (?:currently )?empty\b"
-    r"|(?:issue|ticket|bug|pr|pull request|title|subject|story|incident|alert|task)(?: #?\d+)? ?[:：] ?\D|(?:constraint|certificate|domain|service|feature flag|notifications?|flight|order|train|reminder|subscription|invitation|appointment|meeting|pull request|user (?!cancel|reject|declin)\S+|smoking|dogs?|pets?|swimming|entry|visa|registration|parking|item|product|model \w+|username \S+|task \d+|email)\b(?: \S{1,60}){0,5}? (?:(?:is|are|was|were|has been|have been) )?(?:not running|not active|(?:currently )?invalid|disabled|cancell?ed|declined|blocked|suspended|rejected|out of stock|unavailable in|unavailable until|not available[.]?$|already taken|not allowed[.]?$|not allowed (?:on|in) the|not permitted|refused by|required(?: for| to enter|[.]?$))(?!.{0,60}(?:api|request|token))"
+    r"|(?:issue|ticket|bug|pr|pull request|title|subject|story|incident|alert|task)(?: #?\d+)? ?[:：] ?\D|(?:constraint|certificate|domain|service|feature flag|notifications?|flight|order|train|reminder|subscription|invitation|appointment|meeting|pull request|user (?!cancel|reject|declin)\S+|smoking|dogs?|pets?|swimming|entry|visa|registration|parking|room|seat|slot|hotel|item|product|model \w+|username \S+|task \d+|email)\b(?: \S{1,60}){0,5}? (?:(?:is|are|was|were|has been|have been) )?(?:not running|not active|(?:currently )?invalid|disabled|cancell?ed|declined|blocked|suspended|rejected|out of stock|unavailable in|unavailable until|not available[.]?$|already taken|not allowed[.]?$|not allowed (?:on|in) the|not permitted|refused by|required(?: for| to enter|[.]?$))(?!.{0,60}(?:api|request|token))"
     r"|(?:i|we) .{0,80}\bbut the\b|.{0,160}(?<!not )(?<!n't )\b[a-z]+ed successfully\b|.{0,80}; (?:an admin|see the)\b|[a-z ]{1,30}(?:required|enabled|allowed|supported): (?:no|yes|none|false|true|not\b|optional)|authentication required for: |required fields?: |missing values\b|(?:unable|failed) to attend: |cannot stand\b|talks (?:failed|collapsed)|password is required at|names must be unique"
     r"|.{0,200}\b(?:the (?:user|customer|report|author|team|patient|company|study|paper|article|bug|ticket)s? (?:said|says|reported|could|describes|wrote|thinks)|best practices?|guide|handling)\b"
 )

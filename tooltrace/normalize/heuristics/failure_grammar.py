@@ -77,7 +77,7 @@ OPENINGS = (
     r"(?:Unknown|Invalid|Unsupported|Unrecogni[sz]ed|Missing|Unexpected) (?:[\w-]+ ){1,4}(?:in|for|from|of) (?:[\w-]+ ){0,3}?[\w-]+: \S.*",
     r"(?:[Qq]uery|[Rr]equest|[Tt]ask|[Jj]ob|[Oo]peration|[Dd]ownload|[Uu]pload|[Cc]ommand|[Ss]earch|[Ee]xecution)(?: \S{1,60})? (?:was |has been |got )(?:cancell?ed|aborted|interrupted|killed|terminated|rejected)[.!]?",
     r"(?:Page|Index|Offset|Line|Value|Number|Position|Date)(?: \w+)? (?:is )?out of (?:range|bounds)\b.{0,60}",
-    rf"{NO_SUBJECT}(?:Please )?[A-Z]\S*(?: \S+){{0,5}} (?:could not|couldn't|cannot|can't) be (?:found|read|opened|loaded|parsed|extracted|retrieved|fetched|resolved|determined|completed|established|reached|processed|accessed|located|created|updated|deleted|saved|decoded|verified|validated)\b[^\n.]{{0,80}}[.!]?",
+    rf"{NO_SUBJECT}(?:Please )?[A-Z]\S*(?: \S+){{0,5}} (?:could not|couldn't|cannot|can't) be (?:found|read|opened|loaded|parsed|extracted|retrieved|fetched|resolved|determined|completed|established|reached|processed|accessed|located|created|updated|deleted|saved|decoded|verified|validated)\b[^\n]{{0,200}}",
     r"No [\w\s]{1,40} could be (?:extracted|retrieved|fetched|read|loaded|parsed|resolved|determined)\b[^\n]{0,80}",
     r"(?:HTTPS?ConnectionPool\(host=|<urlopen error |urlopen error |Max retries exceeded|\[?Errno -?\d+\]? |\[WinError \d+\] |net::ERR_|ERR_[A-Z_]{4,}|E(?:NOENT|ACCES|PERM|CONNREFUSED|CONNRESET|TIMEDOUT|NOTFOUND|EXIST|ISDIR|NOTDIR|PIPE|AI_AGAIN)[:,] ).*",
     r"When fetching .{1,120}, received status [45]\d\d\b.*",
@@ -98,7 +98,7 @@ CLAUSE = (
     r"|(?:does|do)(?: not|n't) (?:support|exist|match|have|contain|allow|belong|accept|implement|provide|permit|satisfy|refer|resolve|conform|fit|take)\b|did(?: not|n't) (?!affect|change|matter|mind|help|improve|win|attend|like|agree|know|say|see|go\b)[a-z]+\b"
     rf"|(?:is|are|was|were)(?: not|n't) {_NOT_STATE}"
     rf"|not (?:yet )?(?:found|set|initiali[sz]ed|configured|connected|provided|available|supported|installed|allowed|specified|in|enabled|active|authori[sz]ed|authenticated|registered|loaded|running|recogni[sz]ed)\b"
-    r"|(?:requires?|needs) (?:an? |the |at least |exactly |either |both |one |explicit |valid |['\"`\d])\S.{0,80}|(?:is|are) required\b|(?:has |have )?(?:failed|timed out|expired|crashed)\b(?=$|[.,;!(]| (?:to|for|with|because|due|after|at|in|on|while|and|unexpectedly|during)\b)|(?:was |were |is |are |has been |have been )?(?:rejected|denied|refused|revoked|aborted|cancell?ed|interrupted)\b(?=$|[.,;!(]| (?:by|for|to|because|due|in|at|on|with|after|while)\b)"
+    r"|requires? (?:an? |the |at least |exactly |either |both |one |explicit |valid |['\"`\d])\S.{0,80}|(?:is|are) required\b|(?:has |have )?(?:failed|timed out|expired|crashed)\b(?=$|[.,;!(]| (?:to|for|with|because|due|after|at|in|on|while|and|unexpectedly|during)\b)|(?:was |were |is |are |has been |have been )?(?:rejected|denied|refused|revoked|aborted|cancell?ed|interrupted)\b(?=$|[.,;!(]| (?:by|for|to|because|due|in|at|on|with|after|while)\b)"
     r"|(?:is|are|was) (?:currently )?(?:invalid|missing|unavailable|expired|disabled|empty|undefined|null|blocked|locked|no longer \w+|already (?:a |an |in |running|open|taken|used|registered|exist)|out of (?:range|bounds|memory|stock)|too (?:long|large|short|small|many|big))\b"
     r")[^\n]*(?<![:：])"
 )

@@ -18,7 +18,25 @@ _ANY_SUBJECT = r"(?!\S+:\d+:)(?!(?:If|When|Whenever|While|This|These|It|They|You
 _KIND = r"(?:an?|the|one|at least|at most|exactly|only|either|non-\w+|valid|str(?:ing)?|int(?:eger)?|float|number|bool(?:ean)?|object|array|list|dict|mapping|tuple|bytes|json|['\"`<{\[])"
 _NOT_ITEMS = r"(?!(?:results?|match(?:es)?|hits|items to show)\b)"
 
+_NOT_A_SUBJECT = r"(?!(?!Failed|Expected|Required|Interrupted|Requested|Specified|Provided|Unexpected|Selected|Referenced|Configured)[A-Z][a-z]+ed\b)(?!(?:The|A|An|So|Ticket|Issue|Alert|Commit|Successfully|Also|However|Meanwhile|Today|Yesterday|My|Our|His|Her|Their|Please|Let|Users|People|Customers|Employees?|Members|Students)\b|\d|[0-9a-f]{7,40} |[(*]|Normally|Empty|Pretend|Snapshot|Negative|Generate)"
+_NEGATED = (
+    r"(?:(?:was|were|is|are) (?:currently )?not (?:be )?(?:confirmed|created|sent|saved|completed|performed|executed|applied|deleted|processed|accepted|delivered|found|installed|configured|registered|recogni[sz]ed|authori[sz]ed|authenticated|initiali[sz]ed|connected|reachable|accessible|supported|permitted|valid|an? [\w-]+)"
+    r"|(?:does|do|did)(?: not|n't) (?!have to\b)(?:exist|support|contain|match|have|resolve|respond|accept|return|allow|provide|appear)|(?:could|can)(?: ?not|n't) (?:be )?(?:read|found|opened|loaded|reached|parsed|resolved|created|connect|find|open|read|load|reach|parse|resolve|access|locate|determined|verified|decoded|written|saved|executed|completed)"
+    r"|(?:has |have )?timed out|(?:is|are) (?:missing|unknown|unreachable|misconfigured|undefined|no longer (?:valid|available|supported))|already exists?|returned (?:an? )?(?:HTTP )?(?:error )?(?:status(?: code)?|code)? ?[45]\d\d)"
+)
+"""Predicates that report a failure of whatever their subject is."""
+
 OPENINGS = (
+    # Any subject, and a predicate of failure: "Directory '/srv' does not contain a build.", "Command timed out before completing."
+    rf"{NO_SUBJECT}{_NOT_A_SUBJECT}(?:(?!\b(?:if|when|whenever|unless|which|that|who|says?|states?|reports?|because|whether|how|why|but|so|and|or)\b)[^\n.:;!?,=]|[.:=](?=\S)){{2,90}}? {_NEGATED}\b(?! (?:on|until|before|after|in) (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|\d|next|this|last)\w*)[^\n]{{0,200}}",
+    r"This (?:model|tool|provider|backend|platform|device|browser|server|version|method|format|file type|environment) (?:does not|doesn't|cannot|can't) (?:support|allow|accept|handle|provide|be)\b.{0,200}",
+    # A head in brackets, a code before the report, or the bare word
+    r"[;\s✘✗×-]{0,3}\[(?:[\w-]+ ){0,4}(?i:error|failed|failure|exception)\][:\s]*\S.*",
+    r";; (?i:connection timed out|communications error|no servers could be reached).*",
+    r"[A-Z]{1,6}\d{3,6}:? (?=.*\b(?:error|failed|duplicate|not|cannot|invalid|denied|unknown|missing)\b).*",
+    r"(?i:error ?)?(?i:code)[:=] ?-?[1-9]\d*,? (?:msg|message|error|reason)[:=] ?\S.*",
+    r"(?:ERROR|FAILED|FAILURE)[.!] [A-Z].*",
+    r"(?:[A-Z][a-z0-9]+){1,5}(?:NotFound|Denied|Failed|Missing|Exists|Required|Expired|Unavailable|Exceeded|Refused|Unauthorized|Forbidden|Fault|Failure|Conflict|Unsupported|Mismatch): \S.*",
     # A rule, and the value that broke it: "Relative paths are not allowed. … Got: a/b", "limit should be 1-9, got 12"
     rf"{_ANY_SUBJECT}(?=[^\n]{{0,240}}\b(?:must|expected|expects?|should|requires?|required|needs?|only|invalid|unsupported|unknown|wrong|bad|not|cannot|can't|exactly|at (?:least|most)|absolute|type|format|between|maximum|limit)\b)[^\n]{{3,240}}?(?:[,;.:] ?| - ?|\(|, but )(?:but |instead )?(?:[Gg]ot|[Rr]eceived|was given|were given|[Gg]iven|was passed|[Ff]ound)(?: instead)?:? ?[^\n]{{1,100}}",
     # A refusal: "Refusing to fetch …", "Command matches deny list pattern …"
@@ -63,7 +81,17 @@ OPENINGS = (
 )
 """First lines that state the rule which the call broke."""
 
+_COMMANDS = (
+    "useradd|usermod|userdel|groupadd|groupdel|passwd|chage|mount|umount|losetup|mkfs(?:\.\w+)?|fsck|fdisk|parted|swapon|dd|df|lsblk|blkid|ip|ifconfig|ping6?|dig|nslookup|host|nc|ncat|telnet|ftp|sftp|traceroute|tcpdump|iptables|nft"
+    "|nginx|httpd|apachectl|apache2|haproxy|caddy|svn|hg|bzr|cvs|git-\w+|make|ninja|cmake|meson|bazel|ld|as|ar|nm|objdump|strip|clang|cc|c\+\+|rustup|swift|swiftc|kotlinc|scala|ghc|stack|cabal|ocaml|opam|erl|mix|elixir|lua|luajit|R|Rscript|julia|octave"
+    "|gem|bundle|bundler|composer|nuget|dotnet|msbuild|mvn|gradle|ant|sbt|lein|pod|brew|port|dnf|yum|zypper|pacman|apk|snap|flatpak|rpm|dpkg-\w+|crontab|at|systemd-\w+|journalctl|service|su|sudo|chroot|chsh|nice|renice|pgrep|pidof|fuser|lsof|strace|gdb|lldb|valgrind|perf"
+    "|less|more|cut|paste|join|comm|diff|cmp|split|csplit|xargs|tee|tr|od|xxd|hexdump|base64|md5sum|sha\d*sum|cksum|gunzip|bunzip2|unxz|7z|rar|unrar|cpio|sqlite3|mysqldump|pg_dump|pg_restore|redis-cli|mongosh?|mongodump|influx|etcdctl|consul|vault|nomad|packer|vagrant|ansible(?:-\w+)?|salt|puppet|chef"
+    "|podman|buildah|skopeo|crictl|ctr|minikube|kind|k3s|istioctl|argocd|flux|eksctl|heroku|vercel|netlify|wrangler|flyctl|fly|doctl|linode-cli|s3cmd|rclone|restic|borg|ffprobe|sox|magick|identify|mogrify|pdftotext|pdftk|qpdf|gs|pandoc|xelatex|pdflatex|wkhtmltopdf|tesseract|inkscape|dot|gnuplot|bc|expr|date|env|printenv|which|whereis|locate|man|tmux|screen|expect|jupyter|poetry|pipx|pipenv|tox|nox|pre-commit|black|flake8|protoc|buf|sops|age|openssl|keytool|ssh-\w+|ssh-keygen|gpg2?"
+)
 PROGRAMS = (
+    rf"(?:{_COMMANDS}): (?:\[\w+\] |[A-Z]\d{{3,6}}: )?[^\n]{{0,200}}\b(?i:errors?|fail\w*|cannot|can't|could not|unable|not|no such|no|invalid|unknown|unmatched|missing|denied|refused|illegal|unrecogni[sz]ed|must|bad|too (?:many|few)|already)\b.*",
+    r"[^\s:()]{1,120}\(\d+,\d+\): (?:fatal )?error CS\d+: .*",
+    r"[^\s:]+\.go:\d+:\d+: no required module provides package .*",
     r"Code: \d{1,4}\. DB::\w*Exception: .*",
     r"Because [^\n]{3,300}version solving failed\.?",
     r"(?:\[\w+#?\d* @ 0x[0-9a-f]+\] )?Error (?:opening|reading|writing|initializing|while) [^\n]{2,200}: .*",

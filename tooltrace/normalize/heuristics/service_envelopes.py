@@ -82,7 +82,7 @@ _MESSAGES = ("message", "msg", "error_message", "errmsg", "error", "errors", "de
 _MARKERS = frozenset({"object", "error", "error_messages", "error_summary", "retry_after", "response"})
 _HEADS = ("base_resp", "header", "head", "base_response", "response_header")
 """Members that hold only the code and the message of an answer."""
-_HOLDERS = frozenset({"output", *_HEADS, "status", "response", "chart", "finance", "quote_summary", "sign"})
+_HOLDERS = frozenset({"output", *_HEADS, "status", "response", "response_metadata", "sys", "chart", "finance", "quote_summary", "sign"})
 """Members that hold an error one level down, or stand beside the member that does."""
 _FAULTS = (
     *("item_not_found", "bad_request", "conflicting_request", "over_limit", "compute_fault", "service_unavailable"),
@@ -112,7 +112,7 @@ _GRPC = {
         members=(
             *_NAMES, "status", "object", "error", "error_messages", "error_summary", "retry_after", "response", "kind",
             "data", "output", "base_resp", "msg", *error_shapes.MEMBERS, "chart", "finance", "quote_summary", "sign", "header", "head",
-            *_FAULTS,
+            *_FAULTS, "response_metadata", "sys",
         ),
     ),
 )  # fmt: skip
@@ -289,6 +289,9 @@ def _nested(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
     found = _by_head(members)
     if found is not None:
         return found
+    inner = members.get("sys")
+    if isinstance(inner, dict) and inner.get("type") == "Error" and isinstance(members.get("message"), str):  # Contentful
+        return _named(members, "message", kind=inner.get("id"))
     status = members.get("status")
     if isinstance(status, dict) and (found := _by_table(status, MemberReader(status))) is not None:  # CoinGecko
         return found
@@ -299,7 +302,7 @@ def _nested(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
         return None
     (inner,) = holders
     error = inner.get("Error", inner.get("error"))
-    if "Response" in data and isinstance(error, dict) and {"Code", "Message"} <= set(error):
+    if {"Response", "ResponseMetadata"} & set(data) and isinstance(error, dict) and {"Code", "Message"} <= set(error):
         rest = {name: value for name, value in inner.items() if name != "Error"}
         return _error(error["Message"], error["Code"], MemberReader(rest))
     if len(data) == 1 and isinstance(error, dict) and set(inner) == {"result", "error"} and is_empty(inner["result"]):
