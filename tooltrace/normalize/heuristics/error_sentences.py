@@ -126,7 +126,9 @@ CLOSINGS = lazy(
 ADVISED = ("again", "retry", "试", "请")
 """Words of which every text that ends with an advice has one at its end."""
 
-HEADED = lazy(r"(?:#{1,4} Result\s*\n(?=Error: )|(?:#{1,4} Error|\*\*(?:[A-Z]\w+ ){0,3}Error\*\*|\*\*(?:Not Found|Access Denied|Permission Denied|Unauthorized|Forbidden|Rate Limited)\*\*)\s*\n\s*(?=\S))")
+HEADED = lazy(
+    r"(?:#{1,4} Result\s*\n(?=Error: )|(?:#{1,4} Error|\*\*(?:[A-Z]\w+ ){0,3}Error\*\*|\*\*(?:Not Found|Access Denied|Permission Denied|Unauthorized|Forbidden|Rate Limited)\*\*)\s*\n\s*(?=\S))"
+)
 """A heading in Markdown above the report of an error."""
 
 OFFERS = lazy(
@@ -156,7 +158,7 @@ NOT_A_REPORT = lazy(
     r"|.{0,160}\b(?:was|were) (?:fixed|resolved|restarted|later)\b|.{0,160}\b(?:last|this) (?:week|month|year|night|quarter)\b|.{0,160}\b(?:yesterday|in (?:january|february|march|april|may|june|july|august|september|october|november|december|(?:19|20)\d\d))\b"
     r"|No (?!credentials|permissions?|settings|arguments|inputs|options|parameters)(?:[\w-]+ ){0,3}?[\w-]+s (?:are |were )?(?:configured|registered|running|active|open|connected|defined|loaded|scheduled|installed|assigned|enabled|set up|set|selected)(?: (?:yet|for|in|on|at)\b[^.\n]{0,60})?[.!]?$"
     r"|(?:The |Your |This |Current )?(?:directory|folder|list|cart|basket|inbox|queue|playlist|calendar|workspace|database|table|collection|index|stack|history|trash|clipboard|repository|library|bucket|notebook|board|schedule|cache|log|result set|channel)\b(?: \S{1,120}){0,2}? is (?:currently )?empty\b"
-    r"|(?:issue|ticket|bug|pr|pull request|title|subject|story|incident|alert|task)(?: #?\d+)? ?[:：] ?\D|(?:constraint|certificate|domain|service|feature flag|notifications?|flight|order|train|reminder|subscription|invitation|appointment|meeting|pull request|user (?!cancel|reject|declin)\S+|smoking|dogs?|pets?|swimming|entry|visa|registration|parking|room|seat|slot|hotel|item|product|model \w+|username \S+|task \d+|email)\b(?: \S{1,60}){0,5}? (?:(?:is|are|was|were|has been|have been) )?(?:not running|not active|(?:currently )?invalid|disabled|cancell?ed|declined|blocked|suspended|rejected|out of stock|unavailable in|unavailable until|not available[.]?$|already taken|not allowed[.]?$|not allowed (?:on|in) the|not permitted|refused by|required(?: for| to enter|[.]?$))(?!.{0,60}(?:api|request|token))"
+    r"|(?:issue|ticket|bug|pr|pull request|title|subject|story|incident|alert|task)(?: #?\d+)? ?[:：] ?\D|(?:constraint|certificate|domain|service|feature flag|notifications?|flight|order|train|reminder|subscription|invitation|appointment|meeting|pull request|user (?!cancel|reject|declin)\S+|smoking|dogs?|pets?|swimming|entry|visa|registration|parking|room|seat|slot|hotel|item|product|model \w+|username \S+|task \d+|email)\b(?: \S{1,60}){0,5}? (?:(?:is|are|was|were|has been|have been) )?(?:not running|not active|(?:currently )?invalid|disabled|cancell?ed|declined|blocked|suspended|rejected|out of stock|unavailable in|unavailable until|not available[.]?$|not available (?:on|until|from|before|between) |already taken|not allowed[.]?$|not allowed (?:on|in) the|not permitted|refused by|required(?: for| to enter|[.]?$))(?!.{0,60}(?:api|request|token))"
     r"|(?:i|we) .{0,80}\bbut the\b|.{0,160}(?<!not )(?<!n't )\b[a-z]+ed successfully\b|.{0,80}; (?:an admin|see the)\b|[a-z ]{1,30}(?:required|enabled|allowed|supported): (?:no|yes|none|false|true|not\b|optional)|authentication required for: |required fields?: |missing values\b|(?:unable|failed) to attend: |cannot stand\b|talks (?:failed|collapsed)|password is required at|names must be unique"
     r"|.{0,200}\b(?:the (?:user|customer|report|author|team|patient|company|study|paper|article|bug|ticket)s? (?:said|says|reported|could|describes|wrote|thinks)|best practices?|guide|handling)\b"
 )

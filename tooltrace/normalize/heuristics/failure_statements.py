@@ -20,7 +20,7 @@ _NOT_ITEMS = r"(?!(?:results?|match(?:es)?|hits|items to show)\b)"
 
 _NOT_A_SUBJECT = r"(?!(?!Failed|Expected|Required|Interrupted|Requested|Specified|Provided|Unexpected|Selected|Referenced|Configured)[A-Z][a-z]+ed\b)(?!(?:The|A|An|So|Ticket|Issue|Alert|Commit|Successfully|Also|However|Meanwhile|Today|Yesterday|My|Our|His|Her|Their|Please|Let|Users|People|Customers|Employees?|Members|Students)\b|\d|[0-9a-f]{7,40} |[(*]|Normally|Empty|Pretend|Snapshot|Negative|Generate)"
 _NEGATED = (
-    r"(?:(?:was|were|is|are) (?:currently )?not (?:be )?(?:confirmed|created|sent|saved|completed|performed|executed|applied|deleted|processed|accepted|delivered|found|installed|configured|registered|recogni[sz]ed|authori[sz]ed|authenticated|initiali[sz]ed|connected|reachable|accessible|supported|permitted|valid|an? [\w-]+)"
+    r"(?:(?:was|were|is|are) (?:currently )?not (?:be )?(?:confirmed|created|sent|saved|completed|performed|executed|applied|deleted|processed|accepted|delivered|found|installed|configured|registered|recogni[sz]ed|authori[sz]ed|authenticated|initiali[sz]ed|connected|reachable|accessible|supported|permitted|valid)"
     r"|(?:does|do|did)(?: not|n't) (?!have to\b)(?:exist|support|contain|match|have|resolve|respond|accept|return|allow|provide|appear)|(?:could|can)(?: ?not|n't) (?:be )?(?:read|found|opened|loaded|reached|parsed|resolved|created|connect|find|open|read|load|reach|parse|resolve|access|locate|determined|verified|decoded|written|saved|executed|completed)"
     r"|(?:has |have )?timed out|(?:is|are) (?:missing|unknown|unreachable|misconfigured|undefined|no longer (?:valid|available|supported))|already exists?|returned (?:an? )?(?:HTTP )?(?:error )?(?:status(?: code)?|code)? ?[45]\d\d)"
 )
@@ -30,6 +30,11 @@ OPENINGS = (
     # Any subject, and a predicate of failure: "Directory '/srv' does not contain a build.", "Command timed out before completing."
     rf"{NO_SUBJECT}{_NOT_A_SUBJECT}(?:(?!\b(?:if|when|whenever|unless|which|that|who|says?|states?|reports?|because|whether|how|why|but|so|and|or)\b)[^\n.:;!?,=]|[.:=](?=\S)){{2,90}}? {_NEGATED}\b(?! (?:on|until|before|after|in) (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|\d|next|this|last)\w*)[^\n]{{0,200}}",
     r"This (?:model|tool|provider|backend|platform|device|browser|server|version|method|format|file type|environment) (?:does not|doesn't|cannot|can't) (?:support|allow|accept|handle|provide|be)\b.{0,200}",
+    r"The (?:\w+ ){1,3}(?:you (?:are trying to access|requested|specified|provided)|requested|specified) (?:does not exist|was not found|is not (?:available|valid|supported)|could not be found)\b.{0,200}",
+    r"You (?:did not|didn't|have not|haven't) (?:provide|specify|pass|supply|set|include|select|configure)d? (?:an?|the|any|your)\b.{0,240}",
+    r"(?:There is no|There isn't (?:a|any)|There's no) (?:[\w-]+ ){1,4}(?:configured|selected|installed|connected|available|registered|loaded|open|running)\b.{0,120}",
+    r"[A-Z][\w-]*(?: [\w-]+){0,2} (?:was |has been )?interrupted(?: before | by | while | during |: ).{2,160}",
+    r"Error, (?:cannot|can't|could not|unable|failed|invalid|missing|unknown|no) .{2,200}",
     # A head in brackets, a code before the report, or the bare word
     r"[;\s✘✗×-]{0,3}\[(?:[\w-]+ ){0,4}(?i:error|failed|failure|exception)\][:\s]*\S.*",
     r";; (?i:connection timed out|communications error|no servers could be reached).*",
@@ -66,7 +71,7 @@ OPENINGS = (
     r"(?!The |A |An |This |Throws |Raises |If )[^\n.;]{2,100}\balready \w+\b[^\n]{0,120}?[.;,] ?(?:Use|Stop|Close|You (?:need|must)|Please|Choose|Pass|Delete|First|Call|Wait for|Cancel|use|stop|close|call|choose|wait)\b.{0,160}",
     rf"{NO_SUBJECT}(?!The )[^\n.,:;]{{2,80}} (?:has|have|had) (?:not|n't) (?:yet )?been (?:initiali[sz]ed|started|loaded|configured|opened|connected|registered|enabled|authenticated|set up|set|granted|selected|authori[sz]ed)\b[^\n]{{0,120}}",
     # Nothing to work with
-    rf"No (?!error|change|issue|new |problem|further )(?:[\w.`'\"-]+ ){{1,5}}?(?:was |were |has been )?(?:provided|specified|supplied|given|passed)\b[^\n]{{0,160}}",
+    r"No (?!error|change|issue|new |problem|further |[\w-]+ (?:found|match|were|was returned))(?:[\w.`'\"-]+ ){1,5}?(?:was |were |has been )?(?:provided|specified|supplied|given|passed)(?:$|[.,;:!(]| (?:for|to|in|by|with|and|or|when)\b)[^\n]{0,160}",
     r"No [\w.-]+(?: [\w-]+){0,2} file (?:was )?(?:found|exists|specified|provided|present|detected)\b[^\n]{0,160}",
     r"No (?:[\w-]+ ){0,3}(?:token|api key|API key|credentials?|client_id|secret|password|permission|access key|certificate)s? (?:was |were |is |are )?(?:found|available|configured|set|stored|provided|present)(?: (?:for|in|on|at|to)\b[^\n]{1,120}|[.!]?)",
     r"No (?:active|open|running|current|existing) (?:[\w-]+ )?(?:recording|session|connection|transaction|capture|stream|debugger|process|tab|window|browser|page|document|editor|terminal|sandbox|container|kernel)(?: (?:was )?(?:found|exists|available|to \w+))?(?: (?:for|with|on|in|named|to)\b[^\n]{1,120}|[.!]?)",
@@ -82,12 +87,13 @@ OPENINGS = (
 """First lines that state the rule which the call broke."""
 
 _COMMANDS = (
-    "useradd|usermod|userdel|groupadd|groupdel|passwd|chage|mount|umount|losetup|mkfs(?:\.\w+)?|fsck|fdisk|parted|swapon|dd|df|lsblk|blkid|ip|ifconfig|ping6?|dig|nslookup|host|nc|ncat|telnet|ftp|sftp|traceroute|tcpdump|iptables|nft"
-    "|nginx|httpd|apachectl|apache2|haproxy|caddy|svn|hg|bzr|cvs|git-\w+|make|ninja|cmake|meson|bazel|ld|as|ar|nm|objdump|strip|clang|cc|c\+\+|rustup|swift|swiftc|kotlinc|scala|ghc|stack|cabal|ocaml|opam|erl|mix|elixir|lua|luajit|R|Rscript|julia|octave"
-    "|gem|bundle|bundler|composer|nuget|dotnet|msbuild|mvn|gradle|ant|sbt|lein|pod|brew|port|dnf|yum|zypper|pacman|apk|snap|flatpak|rpm|dpkg-\w+|crontab|at|systemd-\w+|journalctl|service|su|sudo|chroot|chsh|nice|renice|pgrep|pidof|fuser|lsof|strace|gdb|lldb|valgrind|perf"
-    "|less|more|cut|paste|join|comm|diff|cmp|split|csplit|xargs|tee|tr|od|xxd|hexdump|base64|md5sum|sha\d*sum|cksum|gunzip|bunzip2|unxz|7z|rar|unrar|cpio|sqlite3|mysqldump|pg_dump|pg_restore|redis-cli|mongosh?|mongodump|influx|etcdctl|consul|vault|nomad|packer|vagrant|ansible(?:-\w+)?|salt|puppet|chef"
-    "|podman|buildah|skopeo|crictl|ctr|minikube|kind|k3s|istioctl|argocd|flux|eksctl|heroku|vercel|netlify|wrangler|flyctl|fly|doctl|linode-cli|s3cmd|rclone|restic|borg|ffprobe|sox|magick|identify|mogrify|pdftotext|pdftk|qpdf|gs|pandoc|xelatex|pdflatex|wkhtmltopdf|tesseract|inkscape|dot|gnuplot|bc|expr|date|env|printenv|which|whereis|locate|man|tmux|screen|expect|jupyter|poetry|pipx|pipenv|tox|nox|pre-commit|black|flake8|protoc|buf|sops|age|openssl|keytool|ssh-\w+|ssh-keygen|gpg2?"
+    r"useradd|usermod|userdel|groupadd|groupdel|passwd|chage|mount|umount|losetup|mkfs(?:\.\w+)?|fsck|fdisk|parted|swapon|dd|df|lsblk|blkid|ip|ifconfig|ping6?|dig|nslookup|host|nc|ncat|telnet|ftp|sftp|traceroute|tcpdump|iptables|nft"
+    r"|nginx|httpd|apachectl|apache2|haproxy|caddy|svn|hg|bzr|cvs|git-\w+|make|ninja|cmake|meson|bazel|ld|as|ar|nm|objdump|strip|clang|cc|c\+\+|rustup|swift|swiftc|kotlinc|scala|ghc|stack|cabal|ocaml|opam|erl|mix|elixir|lua|luajit|R|Rscript|julia|octave"
+    r"|gem|bundle|bundler|composer|nuget|dotnet|msbuild|mvn|gradle|ant|sbt|lein|pod|brew|port|dnf|yum|zypper|pacman|apk|snap|flatpak|rpm|dpkg-\w+|crontab|at|systemd-\w+|journalctl|service|su|sudo|chroot|chsh|nice|renice|pgrep|pidof|fuser|lsof|strace|gdb|lldb|valgrind|perf"
+    r"|less|more|cut|paste|join|comm|diff|cmp|split|csplit|xargs|tee|tr|od|xxd|hexdump|base64|md5sum|sha\d*sum|cksum|gunzip|bunzip2|unxz|7z|rar|unrar|cpio|sqlite3|mysqldump|pg_dump|pg_restore|redis-cli|mongosh?|mongodump|influx|etcdctl|consul|vault|nomad|packer|vagrant|ansible(?:-\w+)?|salt|puppet|chef"
+    r"|podman|buildah|skopeo|crictl|ctr|minikube|kind|k3s|istioctl|argocd|flux|eksctl|heroku|vercel|netlify|wrangler|flyctl|fly|doctl|linode-cli|s3cmd|rclone|restic|borg|ffprobe|sox|magick|identify|mogrify|pdftotext|pdftk|qpdf|gs|pandoc|xelatex|pdflatex|wkhtmltopdf|tesseract|inkscape|dot|gnuplot|bc|expr|date|env|printenv|which|whereis|locate|man|tmux|screen|expect|jupyter|poetry|pipx|pipenv|tox|nox|pre-commit|black|flake8|protoc|buf|sops|age|openssl|keytool|ssh-\w+|ssh-keygen|gpg2?"
 )
+"""Programs that begin the line of an error with their name."""
 PROGRAMS = (
     rf"(?:{_COMMANDS}): (?:\[\w+\] |[A-Z]\d{{3,6}}: )?[^\n]{{0,200}}\b(?i:errors?|fail\w*|cannot|can't|could not|unable|not|no such|no|invalid|unknown|unmatched|missing|denied|refused|illegal|unrecogni[sz]ed|must|bad|too (?:many|few)|already)\b.*",
     r"[^\s:()]{1,120}\(\d+,\d+\): (?:fatal )?error CS\d+: .*",

@@ -10,6 +10,7 @@ from tooltrace.normalize.heuristics.error_sentences import PROGRAM
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase, is_success_phrase
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.response_builders import build_error, build_partial
+from tooltrace.normalize.transports.completed_process import exit_code
 
 _LONGEST_OUTPUT = 4000
 _MOST_LINES = 60
@@ -64,9 +65,16 @@ _GO = lazy(
 )
 """A finding of Go's compiler, which stands under the name of the package."""
 
-_COMPILED = lazy(r"[^\s:]+\.(?:c|cc|cpp|cxx|h|hpp|m|mm|cu):(?:\d+:(?:\d+:)?)?(?: In \S.*| (?:fatal )?error: .*)|In file included from .*")
+_COMPILED = lazy(
+    r"[^\s:]+\.(?:c|cc|cpp|cxx|h|hpp|m|mm|cu):(?:\d+:(?:\d+:)?)?(?: In \S.*| (?:fatal )?error: .*)|In file included from .*"
+)
 """First line of the report of a compiler of C."""
 _COMPILE_ERROR = lazy(r"[^\s:]+\.\w{1,4}:\d+:(?:\d+:)? (?:fatal )?error: (?P<message>\S.*)")
+
+_CAPTURED = lazy(
+    r"(?is)stdout: ?(?P<out>.*?)\s*\nstderr: ?(?P<err>.*?)\s*\n(?:exit ?code|return ?code|exit status): ?(?P<exit>[1-9]\d{0,2})"
+)
+"""The captured output of a command that failed, with a caption for each stream."""
 
 _READS_SEVERAL = lazy(
     r"(?:cat|ls|wc|head|tail|grep|egrep|rg|find|du|stat|file|md5sum|sha\d+sum|tree): [^\n]{1,300}: (?:No such file or directory|Permission denied|Is a directory|Not a directory|Input/output error)"
@@ -89,6 +97,14 @@ def read_program_failure(words: str, text: str) -> ToolResponse | None:
     if _COMPILED.fullmatch(lines[0]):
         found = next(filter(None, map(_COMPILE_ERROR.fullmatch, lines)), None)
         return build_error(found["message"], text=text) if found else None
+    captured = _CAPTURED.fullmatch(words)
+    if captured is not None:
+        return build_error(
+            captured["err"] or captured["out"] or words,
+            exit_code(int(captured["exit"])),
+            type=f"exit_{captured['exit']}",
+            text=text,
+        )
     if any(map(OF_A_LOG.match, lines)):
         return None
     if _BEGUN_BY.fullmatch(lines[0]):

@@ -70,7 +70,10 @@ ENVELOPES = (
     Envelope("cod", ("message",), frozenset({"200", "0"})),  # OpenWeather
     Envelope("error_code", ("message", "msg", "title"), beside=_REQUEST | {"success", "status"}, without_data=True),
     Envelope(
-        "code", ("message", "msg", "desc", "description"), beside=_REQUEST | {"details", "detail", "hint"}, without_data=True
+        "code",
+        ("message", "msg", "desc", "description"),
+        beside=_REQUEST | {"details", "detail", "hint"},
+        without_data=True,
     ),  # Aliyun, Twilio, iFlytek
 )
 """Envelopes whose code states whether the request failed."""
@@ -82,7 +85,9 @@ _MESSAGES = ("message", "msg", "error_message", "errmsg", "error", "errors", "de
 _MARKERS = frozenset({"object", "error", "error_messages", "error_summary", "retry_after", "response"})
 _HEADS = ("base_resp", "header", "head", "base_response", "response_header")
 """Members that hold only the code and the message of an answer."""
-_HOLDERS = frozenset({"output", *_HEADS, "status", "response", "response_metadata", "sys", "chart", "finance", "quote_summary", "sign"})
+_HOLDERS = frozenset(
+    {"output", *_HEADS, "status", "response", "response_metadata", "sys", "chart", "finance", "quote_summary", "sign"}
+)
 """Members that hold an error one level down, or stand beside the member that does."""
 _FAULTS = (
     *("item_not_found", "bad_request", "conflicting_request", "over_limit", "compute_fault", "service_unavailable"),
@@ -290,7 +295,9 @@ def _nested(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
     if found is not None:
         return found
     inner = members.get("sys")
-    if isinstance(inner, dict) and inner.get("type") == "Error" and isinstance(members.get("message"), str):  # Contentful
+    if (
+        isinstance(inner, dict) and inner.get("type") == "Error" and isinstance(members.get("message"), str)
+    ):  # Contentful
         return _named(members, "message", kind=inner.get("id"))
     status = members.get("status")
     if isinstance(status, dict) and (found := _by_table(status, MemberReader(status))) is not None:  # CoinGecko

@@ -10,7 +10,6 @@ from tooltrace.normalize.response_builders import MemberReader, build_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import http_status
 
-
 _ALONE = frozenset({"title", "detail", "status", "instance", "errors", "traceId", "code", "request_id"})
 """Members of a problem that leaves out its type."""
 
