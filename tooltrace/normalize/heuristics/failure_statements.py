@@ -29,7 +29,7 @@ _NEGATED = (
 OPENINGS = (
     # Any subject, and a predicate of failure: "Directory '/srv' does not contain a build.", "Command timed out before completing."
     rf"{NO_SUBJECT}{_NOT_A_SUBJECT}(?:(?!\b(?:if|when|whenever|unless|which|that|who|says?|states?|reports?|because|whether|how|why|but|so|and|or)\b)[^\n.:;!?,=]|[.:=](?=\S)){{2,90}}? {_NEGATED}\b(?! (?:on|until|before|after|in) (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|\d|next|this|last)\w*)[^\n]{{0,200}}",
-    r"This (?:model|tool|provider|backend|platform|device|browser|server|version|method|format|file type|environment) (?:does not|doesn't|cannot|can't) (?:support|allow|accept|handle|provide|be)\b.{0,200}",
+    r"This (?:model|tool|provider|backend|platform|device|browser|server|version|method|format|file type|environment) (?:(?:does not|doesn't|cannot|can't) (?:support|allow|accept|handle|provide|be)|(?:requires|needs) an? (?:active|valid|open|existing|authenticated))\b.{0,200}",
     r"The (?:\w+ ){1,3}(?:you (?:are trying to access|requested|specified|provided)|requested|specified) (?:does not exist|was not found|is not (?:available|valid|supported)|could not be found)\b.{0,200}",
     r"You (?:did not|didn't|have not|haven't) (?:provide|specify|pass|supply|set|include|select|configure)d? (?:an?|the|any|your)\b.{0,240}",
     r"(?:There is no|There isn't (?:a|any)|There's no) (?:[\w-]+ ){1,4}(?:configured|selected|installed|connected|available|registered|loaded|open|running)\b.{0,120}",
