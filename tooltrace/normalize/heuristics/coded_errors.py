@@ -56,10 +56,44 @@ _ABOUT = lazy(
 )
 """Members beside a code that do not hold an answer."""
 _GOOD = frozenset({"0", "00", "0000", "00000", "000000", "1", "200", "10000", "20000", "", "ok", "success", "succeed", "succeeded", "true", "none", "no_error"})  # fmt: skip
+_BAD_FIRST = frozenset(["no", "invalid", "not", "unknown", "missing", "too", "bad", "unsupported", "illegal", "duplicate", "insufficient", "incorrect", "malformed", "cannot"])  # fmt: skip
+_BAD_WORDS = frozenset(
+    [
+        "error",
+        "exception",
+        "denied",
+        "exceeded",
+        "failed",
+        "failure",
+        "invalid",
+        "expired",
+        "required",
+        "timeout",
+        "unavailable",
+        "mismatch",
+        "conflict",
+        "forbidden",
+        "unauthorized",
+        "unauthenticated",
+        "notfound",
+        "throttling",
+        "throttled",
+        "rejected",
+        "refused",
+        "revoked",
+        "disabled",
+        "fault",
+        "missing",
+        "unsupported",
+    ]
+)
+_AFTER_NOT = frozenset(["found", "allowed", "authorized", "supported", "available", "permitted", "exist", "exists", "valid", "enabled", "implemented"])  # fmt: skip
+_LETTERED = lazy(r"[A-Z]{1,3}[-_]?\d{3,6}")
+"""A code as Alibaba's manual for Java numbers them: A0401."""
 _MOST = 12
 
 
-@builtin("coded_error", "heuristic", Matches(members=(*_CODES, *_HOLDERS)))
+@builtin("coded_error", "heuristic", Matches(members=(*_CODES, *_HOLDERS, "kind", "type")))
 def RULE(view: ResultView) -> ToolResponse | None:
     """Read a code that means a failure, with its message, where nothing else is an answer.
 
@@ -68,7 +102,7 @@ def RULE(view: ResultView) -> ToolResponse | None:
     data = view.data
     if not isinstance(data, dict) or not 1 <= len(data) <= _MOST:
         return None
-    return _coded(data) or _held(data)
+    return _coded(data) or _kind(data) or _held(data)
 
 
 def _coded(data: dict[str, Any], *, named: bool = False) -> ToolResponse | None:
@@ -93,18 +127,48 @@ def _coded(data: dict[str, Any], *, named: bool = False) -> ToolResponse | None:
     beside = {
         name: value for name, value in data.items() if snake_case(name) not in (code_name, message_name) and value
     }
-    if not all(_is_beside(snake_case(name), value) for name, value in beside.items()):
+    requested = (
+        "request_id" in names and len(data) <= 4 and not any(isinstance(v, list | dict) for v in beside.values())
+    )
+    if not requested and not all(_is_beside(snake_case(name), value) for name, value in beside.items()):
         return None
     if message_name is None:
         return _code_alone(code_name, code, beside, data)
     message = members.get(message_name)
     faulty = _FAULTY.fullmatch(code_name) is not None or message_name.startswith(("err", "sub_"))
-    if is_no_error_phrase(message) or (not faulty and (named or not reads_failure(message))):
+    worded = not _is_number(code) and code_name not in ("status", "state") and is_failure_word(code)
+    lettered = isinstance(code, str) and _LETTERED.fullmatch(code) is not None and "data" in names
+    if is_no_error_phrase(message) or (
+        not faulty and not worded and not lettered and (named or not reads_failure(message))
+    ):
         return None
-    if not _is_number(code) and (not faulty or code_name in ("status", "state") or " " in code):
+    numbered = _is_number(code) or ("data" in names and isinstance(code, str) and _LETTERED.fullmatch(code) is not None)
+    if not numbered and not worded and (not faulty or code_name in ("status", "state") or " " in code):
         return None
     members.pop(code_name), members.pop(message_name)
     return _built(message, code, members.remaining())
+
+
+def is_failure_word(code: str) -> bool:
+    """Whether a service's own code is a failure by its words: ``NoRoute``, ``INVALID_TOKEN``, ``user_not_found``."""
+    words = snake_case(code).replace("-", "_").replace(".", "_").split("_") if " " not in code else []
+    negated = "not" in words and words[-1] in _AFTER_NOT
+    return (
+        len(words) > 1
+        and "no_error" not in "_".join(words)
+        and (negated or words[0] in _BAD_FIRST or not _BAD_WORDS.isdisjoint(words))
+    )
+
+
+def _kind(data: dict[str, Any]) -> ToolResponse | None:
+    """Read ``{"kind": "action_failed", "message": …}``: a word of failure and a message, beside ids at most."""
+    members = MemberReader(data)
+    word, message = members.pop("kind", "type", only=str), members.pop("message", "msg", only=str)
+    if not word or not message or not is_failure_word(word) or is_no_error_phrase(message):
+        return None
+    rest = members.remaining() or {}
+    ids = all(isinstance(value, str | int) and snake_case(name).endswith("_id") for name, value in rest.items())
+    return _built(message, word, rest) if ids and len(rest) <= 1 else None
 
 
 def _code_alone(name: str, code: Any, beside: dict[str, Any], data: dict[str, Any]) -> ToolResponse | None:

@@ -106,6 +106,8 @@ def _in_words(data: dict[str, Any]) -> ToolResponse | None:
     names = [name for name in _SENTENCES if isinstance(members.get(name), str)]
     if not names or len(data) > _MOST_BESIDE or members.names() & _NOT_BESIDE:
         return None
+    if any("successfully" in members.get(name) for name in names):
+        return None
     readings = ((name, error_text.read_text(members.get(name)) or _phrase(members.get(name))) for name in names)
     name, inner = next(((name, found) for name, found in readings if found is not None), (names[0], None))
     status = members.get("status", "state", "code", "operation")
@@ -161,7 +163,9 @@ def _failed(value: Any) -> ToolResponse | None:
 def FALSE_AND_MESSAGE(view: ResultView) -> ToolResponse | None:
     """Read a pair of false, or of an empty value, and the texts that report the failure."""
     data = view.data
-    if not isinstance(data, list) or len(data) != 2 or not (data[0] is False or data[0] in (None, [], {}, "")):
+    if not isinstance(data, list) or not 2 <= len(data) <= 3 or not (data[0] is False or data[0] in (None, [], {}, "")):
+        return None
+    if len(data) == 3 and not is_empty(data[2]):
         return None
     texts = data[1] if isinstance(data[1], list) else [data[1]]
     if not texts or not all(isinstance(text, str) for text in texts):

@@ -175,7 +175,7 @@ def _is_main(name: str, data: dict[str, Any]) -> bool:
     status = next((value for key, value in data.items() if snake_case(key) in ("status", "state", "type")), None)
     if isinstance(status, str) and status.casefold() in _WELL:
         return False
-    others = unknown_members(data, (name,))
+    others = [other for other in unknown_members(data, (name,)) if not _about_the_error(other, data)]
     if not others or name != "error":
         return not others
     if len(others) > 1 or _is_bare_word(data):
@@ -184,6 +184,13 @@ def _is_main(name: str, data: dict[str, Any]) -> bool:
     values = [value for key, value in data.items() if snake_case(key) in others]
     scalars = not any(isinstance(value, list | dict) for value in values)
     return first and scalars and not any(map(describes_an_entity, others))
+
+
+def _about_the_error(other: str, data: dict[str, Any]) -> bool:
+    """Whether a member beside an ``error`` lists its parts (``writeErrors``), or counts nothing (``insertedCount``: 0)."""
+    value = MemberReader(data).get(other)
+    listed = other.endswith("_errors") and isinstance(value, list)
+    return listed or (type(value) is int and value == 0 and other.endswith("_count"))
 
 
 def _is_bare_word(data: dict[str, Any]) -> bool:

@@ -6,7 +6,13 @@ is short and opens with such a sentence; a document that mentions an error has m
 
 from __future__ import annotations
 
-from tooltrace.normalize.heuristics import chinese_failures, failure_grammar, failure_openings, runtime_messages
+from tooltrace.normalize.heuristics import (
+    chinese_failures,
+    failure_grammar,
+    failure_openings,
+    failure_statements,
+    runtime_messages,
+)
 from tooltrace.normalize.lazy_regex import lazy
 
 _FIELD = (
@@ -97,11 +103,12 @@ _OPENINGS = (
     r"(?:Gyp ERR!|gyp ERR!|[Yy]arn error|[Pp]npm ERR|ERR_PNPM\w*|E:|╷|[Rr]sync error:|ORA-\d{5}:|SQL Error|\(error\) \w+|Msg \d+, Level|FATAL:|!! ) ?.*",
     *failure_grammar.OPENINGS,
     *failure_openings.OPENINGS,
+    *failure_statements.OPENINGS,
 )
 OPENING = lazy("|".join(f"(?:{pattern})" for pattern in _OPENINGS))
 """A first line that reports the tool's own failure, in English."""
 
-PROGRAM = lazy("|".join(f"(?:{pattern})" for pattern in failure_grammar.PROGRAMS))
+PROGRAM = lazy("|".join(f"(?:{pattern})" for pattern in (*failure_grammar.PROGRAMS, *failure_statements.PROGRAMS)))
 RUNTIME = lazy("|".join(f"(?:{pattern})" for pattern in runtime_messages.RUNTIMES))
 
 CLAUSE = lazy(failure_grammar.CLAUSE)
@@ -119,7 +126,9 @@ CLOSINGS = lazy(
 ADVISED = ("again", "retry", "试", "请")
 """Words of which every text that ends with an advice has one at its end."""
 
-HEADED = lazy(r"(?:#{1,4} Result\s*\n(?=Error: )|(?:#{1,4} Error|\*\*Error\*\*)\s*\n\s*(?=\S))")
+HEADED = lazy(
+    r"(?:#{1,4} Result\s*\n(?=Error: )|(?:#{1,4} Error|\*\*(?:[A-Z]\w+ ){0,3}Error\*\*|\*\*(?:Not Found|Access Denied|Permission Denied|Unauthorized|Forbidden|Rate Limited)\*\*)\s*\n\s*(?=\S))"
+)
 """A heading in Markdown above the report of an error."""
 
 OFFERS = lazy(
@@ -130,7 +139,7 @@ OFFERS = lazy(
 LISTED = lazy(r"(?m)^\s*(?:❌|✅|✔|✓|☑|🚫|⚠️?|✗|✖)")
 """Lines with a sign; several of them are a list."""
 
-MARKED = lazy(r"(?:❌|🚫|⛔|✗|✖|🛑|\U0001f6a8|x️)\s*(?:\*\*)?(?P<message>\S.*)", 16)
+MARKED = lazy(r"(?:❌|🚫|⛔|✗|✖|✘|🛑|\U0001f6a8|x️)\s*(?:\*\*)?(?P<message>\S.*)", 16)
 """Texts that open with a sign for failure (16: DOTALL)."""
 WARNED = lazy(r"(?:⚠️?|❗|‼️)\s*")
 """A warning sign, which alone does not say that the call failed."""
@@ -141,15 +150,15 @@ NOT_A_REPORT = lazy(
     r"|(?:sets?|gets?|finds?|checks?|validates?|converts?|computes?|creates?|parses?|handles?|wraps?|removes?|adds?|builds?|skips?|ignores?|ensures?|determines?|tries|attempts?|provides?|allows?|defines?|represents?) (?:the|an?|all|any|each|every|whether|if|type|only) "
     r"|[`\w]+ (?:that|which) (?:can(?:not|'t)|could not|are not|is not|do not|does not|were not)\b"
     r"|(?:(?:exactly|at least|only|either|neither|one) )?(?:one )?of `|(?:##?#?#?#? )|[a-z_]\w*(?:\.[a-z_]\w*)+\(|(?:note|only(?! (?!one\b)[^\n.]{1,60} (?:is|are) (?:allowed|permitted|supported|accepted)\b)|tip|important|attention|hint)\b(?! ['\"“])|注意"
-    r"|[^:\n]{1,60}[:：] ?\d+ [a-z]+(?: in \S+)?$|(?!.{0,60}(?:not found|not exist|invalid|unknown|denied|failed|error code|errcode))[^:\n]{1,60}[:：] ?(?![45]\d\d\b)\d[\d.,%]*(?: ?%| \(.*|;.*| ?[a-z]{1,2}| [a-z]+ per [a-z]+)?$|.{1,80} explained$"
+    r"|[^:\n]{1,60}[:：] ?(?![45]\d\d (?:bad|unauth|payment|forbid|not|method|conflict|gone|unproc|too|internal|service|gateway|client|server))\d+ [a-z]+(?: in \S+)?$|(?!.{0,60}(?:not found|not exist|invalid|unknown|denied|failed|error code|errcode|失败|错误|异常|返回码))[^:\n]{1,60}[:：] ?(?![45]\d\d\b)\d[\d.,%]*(?: ?%| \(.*|;.*| ?[a-z]{1,2}| [a-z]+ per [a-z]+)?$|.{1,80} explained$"
     r"|(?:if|when(?! fetching)|whenever|unless|thrown|raises?|returns?|returned|fix(?:e[sdr])?|added?|example)\b(?! of )|(?:\*|//|-|>|<h\d>|\d+\.) |✅|✔|.{0,160}\b(?:means|bedeutet|signifie|significa|explained|translat\w+)\b|[\"'`].{1,120}[\"'`] ?(?:→|->|=>|means)"
-    r"|raised\b|cannot suppress\b|(?:no|0|zero|without|没有|未发现|无|暂无) ?(?:good |relevant |matching |any |more )?(?:\S+ ){0,3}?(?:results?|match(?:es)?|records?|entries|items|files? (?:found|match)|books?|hits|documents|data|结果|记录|数据)\b"
+    r"|(?!.{0,200}\b(?:fail|attempt|retr|after|could not|unable|exhaust)).{0,80}\b(?:previous|last|latest|earlier|original|most recent|known) (?:error|failure|exception)s?(?: message)?:|raised\b|cannot suppress\b|(?:no|0|zero|without|没有|未发现|无|暂无) ?(?:good |relevant |matching |any |more )?(?:\S+ ){0,3}?(?:results?|match(?:es)?|records?|entries|items|files? (?:found|match)|books?|hits|documents|data|结果|记录|数据)\b(?! (?:ids? )?(?:(?:was |were )?(?:provided|specified|supplied|given|passed)|to (?:update|insert|write|save|send|upload)\b))"
     r"|sorry no\b|.{0,80}(?<!\bthere) (?:is|are|was|were) an? (?:error|exception|film|term|status|condition|situation|message|type|kind|thriller|song|book|novel|concept|phrase|class|function|method)\b"
     r"|.{0,120}\b(?:occurs?|happens?|arises?|means|refers to|is (?:raised|thrown|returned|caused|used|displayed|shown|emitted|triggered|fired))\b"
     r"|.{0,160}\b(?:was|were) (?:fixed|resolved|restarted|later)\b|.{0,160}\b(?:last|this) (?:week|month|year|night|quarter)\b|.{0,160}\b(?:yesterday|in (?:january|february|march|april|may|june|july|august|september|october|november|december|(?:19|20)\d\d))\b"
     r"|No (?!credentials|permissions?|settings|arguments|inputs|options|parameters)(?:[\w-]+ ){0,3}?[\w-]+s (?:are |were )?(?:configured|registered|running|active|open|connected|defined|loaded|scheduled|installed|assigned|enabled|set up|set|selected)(?: (?:yet|for|in|on|at)\b[^.\n]{0,60})?[.!]?$"
     r"|(?:The |Your |This |Current )?(?:directory|folder|list|cart|basket|inbox|queue|playlist|calendar|workspace|database|table|collection|index|stack|history|trash|clipboard|repository|library|bucket|notebook|board|schedule|cache|log|result set|channel)\b(?: \S{1,120}){0,2}? is (?:currently )?empty\b"
-    r"|(?:issue|ticket|bug|pr|pull request|title|subject|story|incident|alert|task)(?: #?\d+)? ?[:：] ?\D|(?:constraint|certificate|domain|service|feature flag|notifications?|flight|order|train|reminder|subscription|invitation|appointment|meeting|pull request|user (?!cancel|reject|declin)\S+|smoking|dogs?|pets?|swimming|entry|visa|registration|parking|item|product|model \w+|username \S+|task \d+|email)\b(?: \S{1,60}){0,5}? (?:(?:is|are|was|were|has been|have been) )?(?:not running|not active|(?:currently )?invalid|disabled|cancell?ed|declined|blocked|suspended|rejected|out of stock|unavailable in|unavailable until|not available[.]?$|already taken|not allowed[.]?$|not allowed (?:on|in) the|not permitted|refused by|required(?: for| to enter|[.]?$))(?!.{0,60}(?:api|request|token))"
+    r"|(?:issue|ticket|bug|pr|pull request|title|subject|story|incident|alert|task)(?: #?\d+)? ?[:：] ?\D|(?:constraint|certificate|domain|service|feature flag|notifications?|flight|order|train|reminder|subscription|invitation|appointment|meeting|pull request|user (?!cancel|reject|declin)\S+|smoking|dogs?|pets?|swimming|entry|visa|registration|parking|room|seat|slot|hotel|item|product|model \w+|username \S+|task \d+|email)\b(?: \S{1,60}){0,5}? (?:(?:is|are|was|were|has been|have been) )?(?:not running|not active|(?:currently )?invalid|disabled|cancell?ed|declined|blocked|suspended|rejected|out of stock|unavailable in|unavailable until|not available[.]?$|not available (?:on|until|from|before|between) |already taken|not allowed[.]?$|not allowed (?:on|in) the|not permitted|refused by|required(?: for| to enter|[.]?$))(?!.{0,60}(?:api|request|token))"
     r"|(?:i|we) .{0,80}\bbut the\b|.{0,160}(?<!not )(?<!n't )\b[a-z]+ed successfully\b|.{0,80}; (?:an admin|see the)\b|[a-z ]{1,30}(?:required|enabled|allowed|supported): (?:no|yes|none|false|true|not\b|optional)|authentication required for: |required fields?: |missing values\b|(?:unable|failed) to attend: |cannot stand\b|talks (?:failed|collapsed)|password is required at|names must be unique"
     r"|.{0,200}\b(?:the (?:user|customer|report|author|team|patient|company|study|paper|article|bug|ticket)s? (?:said|says|reported|could|describes|wrote|thinks)|best practices?|guide|handling)\b"
 )

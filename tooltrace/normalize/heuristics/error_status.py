@@ -23,7 +23,7 @@ from tooltrace.normalize.terms import guess_code_from_message, http_status, look
 _FAILED = frozenset({"error", "fail", "failed", "failure", "exception"})
 _STATES = ("status", "result", "type", "outcome")
 _NUMBERS = ("status_code", "http_status", "http_code", "status", "code", "error_code")
-_FLAGS = ("failed", "is_error", "has_error", "unreachable")
+_FLAGS = ("failed", "is_error", "has_error", "did_error", "errored", "has_failed", "unreachable")
 _DONE = ("success", "ok", "succeeded", "is_success")
 _RAN = (
     *(
@@ -78,11 +78,11 @@ def _by_flag(data: dict[str, Any]) -> ToolResponse | None:
     members = MemberReader(data)
     failed = members.pop(*_FLAGS, only=bool) is True
     ran = members.pop(*_RAN, only=bool)
-    if not (failed or ran is False) or unknown_members(data, ("has_error", "changed", "unreachable", "rc", *_RAN)):
+    if not (failed or ran is False) or unknown_members(data, ("changed", "rc", *_FLAGS, *_RAN)):
         return None
     if ran is False and (said := members.pop_nonempty("content", "output", "observation", "result", only=str)):
         return _failed(read_error(said), members)
-    message = members.pop_nonempty(*MESSAGES, only=str)
+    message = members.pop_nonempty("error", *MESSAGES, only=str)
     return None if message is None else _failed(read_error(message), members)
 
 

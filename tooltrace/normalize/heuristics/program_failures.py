@@ -10,6 +10,7 @@ from tooltrace.normalize.heuristics.error_sentences import PROGRAM
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase, is_success_phrase
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.response_builders import build_error, build_partial
+from tooltrace.normalize.transports.completed_process import exit_code
 
 _LONGEST_OUTPUT = 4000
 _MOST_LINES = 60
@@ -20,7 +21,7 @@ _ENDED_BY = lazy(
     r"(?:g?make(?:\[\d+\])?: \*\*\* |ninja: build stopped).*|Execution halted|compilation terminated\.|\d+ errors?(?: generated\.)?|(?:-- )?Configuring incomplete, errors occurred!"
     r"|Execution of \S+ aborted due to compilation errors\.|Build FAILED\.|BUILD FAILED(?: in .*)?|Automatic merge failed; .*|Aborting|error Command failed .*|Host key verification failed\."
     r"|SyntaxError: .+|(?:curl|wget|tar|ssh|scp|rsync): (?:\(\d+\) |.*\b(?:cannot|unable|failed|no such|refused|could not)\b).*|error: (?:aborting due to|could not compile|failed to push) .*"
-    r"|[^\n:]{0,20}% .*curl: \(\d+\) .*|\d+ out of \d+ hunks? (?:ignored|failed)\b.*",
+    r"|Error opening (?:input|output) files?:? .*|collect2: error: .*|[^\n:]{0,20}% .*curl: \(\d+\) .*|\d+ out of \d+ hunks? (?:ignored|failed)\b.*",
     re.IGNORECASE,
 )
 """A last line with which a program gives up."""
@@ -64,6 +65,17 @@ _GO = lazy(
 )
 """A finding of Go's compiler, which stands under the name of the package."""
 
+_COMPILED = lazy(
+    r"[^\s:]+\.(?:c|cc|cpp|cxx|h|hpp|m|mm|cu):(?:\d+:(?:\d+:)?)?(?: In \S.*| (?:fatal )?error: .*)|In file included from .*"
+)
+"""First line of the report of a compiler of C."""
+_COMPILE_ERROR = lazy(r"[^\s:]+\.\w{1,4}:\d+:(?:\d+:)? (?:fatal )?error: (?P<message>\S.*)")
+
+_CAPTURED = lazy(
+    r"(?is)stdout: ?(?P<out>.*?)\s*\nstderr: ?(?P<err>.*?)\s*\n(?:exit ?code|return ?code|exit status): ?(?P<exit>[1-9]\d{0,2})"
+)
+"""The captured output of a command that failed, with a caption for each stream."""
+
 _READS_SEVERAL = lazy(
     r"(?:cat|ls|wc|head|tail|grep|egrep|rg|find|du|stat|file|md5sum|sha\d+sum|tree): [^\n]{1,300}: (?:No such file or directory|Permission denied|Is a directory|Not a directory|Input/output error)"
 )
@@ -80,7 +92,20 @@ def read_program_failure(words: str, text: str) -> ToolResponse | None:
     klog = _KLOG.match(words)
     words = words[klog.end() :] if klog is not None else words
     lines = [line.rstrip()[:_LINE] for line in words.splitlines() if line.strip()]
-    if not lines or len(lines) > _MOST_LINES or any(map(OF_A_LOG.match, lines)):
+    if not lines or len(lines) > _MOST_LINES:
+        return None
+    if _COMPILED.fullmatch(lines[0]):
+        found = next(filter(None, map(_COMPILE_ERROR.fullmatch, lines)), None)
+        return build_error(found["message"], text=text) if found else None
+    captured = _CAPTURED.fullmatch(words)
+    if captured is not None:
+        return build_error(
+            captured["err"] or captured["out"] or words,
+            exit_code(int(captured["exit"])),
+            type=f"exit_{captured['exit']}",
+            text=text,
+        )
+    if any(map(OF_A_LOG.match, lines)):
         return None
     if _BEGUN_BY.fullmatch(lines[0]):
         return build_error(lines[0].strip(), text=text)

@@ -70,8 +70,11 @@ ENVELOPES = (
     Envelope("cod", ("message",), frozenset({"200", "0"})),  # OpenWeather
     Envelope("error_code", ("message", "msg", "title"), beside=_REQUEST | {"success", "status"}, without_data=True),
     Envelope(
-        "code", ("message", "msg"), beside=_REQUEST | {"details", "detail", "hint"}, without_data=True
-    ),  # Aliyun, Twilio
+        "code",
+        ("message", "msg", "desc", "description"),
+        beside=_REQUEST | {"details", "detail", "hint"},
+        without_data=True,
+    ),  # Aliyun, Twilio, iFlytek
 )
 """Envelopes whose code states whether the request failed."""
 
@@ -82,8 +85,16 @@ _MESSAGES = ("message", "msg", "error_message", "errmsg", "error", "errors", "de
 _MARKERS = frozenset({"object", "error", "error_messages", "error_summary", "retry_after", "response"})
 _HEADS = ("base_resp", "header", "head", "base_response", "response_header")
 """Members that hold only the code and the message of an answer."""
-_HOLDERS = frozenset({"output", *_HEADS, "status", "response", "chart", "finance", "quote_summary", "sign"})
+_HOLDERS = frozenset(
+    {"output", *_HEADS, "status", "response", "response_metadata", "sys", "chart", "finance", "quote_summary", "sign"}
+)
 """Members that hold an error one level down, or stand beside the member that does."""
+_FAULTS = (
+    *("item_not_found", "bad_request", "conflicting_request", "over_limit", "compute_fault", "service_unavailable"),
+    *("bad_method", "forbidden", "unauthorized", "neutron_error", "identity_fault", "server_capacity_unavailable"),
+    *("error_response", "gw_err_resp", "err_resp", "error_resp", "fault"),
+)
+"""Only members that hold the code and the message of a fault: OpenStack, Youzan, Apigee."""
 _OF_AN_ERROR = frozenset({"code", "message", "type", "param", "status", "details", "request_id", "data", "retryable"})
 """Members of an error object."""
 _FAILED = frozenset({"error", "err"})
@@ -106,6 +117,7 @@ _GRPC = {
         members=(
             *_NAMES, "status", "object", "error", "error_messages", "error_summary", "retry_after", "response", "kind",
             "data", "output", "base_resp", "msg", *error_shapes.MEMBERS, "chart", "finance", "quote_summary", "sign", "header", "head",
+            *_FAULTS, "response_metadata", "sys",
         ),
     ),
 )  # fmt: skip
@@ -180,6 +192,9 @@ def _by_status_word(data: dict[str, Any], members: MemberReader) -> ToolResponse
     if not (failed or google or kubernetes):
         return None
     message = members.pop_nonempty(*_MESSAGES) or (_only_text(data, members) if failed else None)
+    inner = members.get("data")
+    if message is None and failed and isinstance(inner, dict) and isinstance(inner.get("error"), str):
+        message = inner["error"]
     if message is None or (isinstance(message, str) and is_no_error_phrase(message)):
         return None
     described = [name for name in unknown_members(data) if describes_an_entity(name)]
@@ -279,6 +294,11 @@ def _nested(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
     found = _by_head(members)
     if found is not None:
         return found
+    inner = members.get("sys")
+    if (
+        isinstance(inner, dict) and inner.get("type") == "Error" and isinstance(members.get("message"), str)
+    ):  # Contentful
+        return _named(members, "message", kind=inner.get("id"))
     status = members.get("status")
     if isinstance(status, dict) and (found := _by_table(status, MemberReader(status))) is not None:  # CoinGecko
         return found
@@ -289,7 +309,7 @@ def _nested(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
         return None
     (inner,) = holders
     error = inner.get("Error", inner.get("error"))
-    if "Response" in data and isinstance(error, dict) and {"Code", "Message"} <= set(error):
+    if {"Response", "ResponseMetadata"} & set(data) and isinstance(error, dict) and {"Code", "Message"} <= set(error):
         rest = {name: value for name, value in inner.items() if name != "Error"}
         return _error(error["Message"], error["Code"], MemberReader(rest))
     if len(data) == 1 and isinstance(error, dict) and set(inner) == {"result", "error"} and is_empty(inner["result"]):
@@ -356,6 +376,19 @@ def _by_code_alone(_: dict[str, Any], members: MemberReader) -> ToolResponse | N
     return _error(message, number, members)
 
 
+def _by_fault(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
+    """Read ``{"itemNotFound": {"message": …, "code": 404}}``: one member, named as the fault, with code and message."""
+    inner = members.get(*_FAULTS)
+    if len(data) != 1 or not isinstance(inner, dict):
+        return None
+    found = _by_table(inner, MemberReader(inner))
+    if found is not None:
+        return found
+    code, message = inner.get("code"), inner.get("message")
+    failed = http_status(code) or ("type" in inner and code is None)
+    return build_error(**read_error(inner)) if failed and isinstance(message, str) else None
+
+
 def _user_errors(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
     """Read the ``userErrors`` of a GraphQL mutation, as Shopify returns them."""
     payloads = members.get("data")
@@ -383,6 +416,7 @@ _READERS: tuple[tuple[frozenset[str], Callable[[dict[str, Any], MemberReader], T
     (_HOLDERS, _nested),
     (frozenset({"msg", "message"}), _by_code_alone),
     (frozenset({"data"}), _user_errors),
+    (frozenset(_FAULTS), _by_fault),
     (frozenset(error_shapes.MEMBERS), error_shapes.read_error_shape),
 )
 """Readers, each with the members of which an object must have at least one."""

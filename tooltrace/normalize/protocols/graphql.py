@@ -19,7 +19,11 @@ def RULE(view: ResultView) -> ToolResponse | None:
     An error if the data beside them is null or absent; partial if some data is present.
     """
     data = view.data
-    if not isinstance(data, dict) or not set(data) <= _MEMBERS or not _are_errors(data):
+    if not isinstance(data, dict) or not _are_errors(data):
+        return None
+    beside = [value for name, value in data.items() if name not in _MEMBERS]
+    coded = all(isinstance(error.get("extensions"), dict) and "code" in error["extensions"] for error in data["errors"])
+    if beside and not (coded and not any(isinstance(value, dict | list) for value in beside)):
         return None
     first = data["errors"][0]
     extensions = first.get("extensions")

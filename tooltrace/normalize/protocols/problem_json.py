@@ -10,18 +10,25 @@ from tooltrace.normalize.response_builders import MemberReader, build_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import http_status
 
+_ALONE = frozenset({"title", "detail", "status", "instance", "errors", "traceId", "code", "request_id"})
+"""Members of a problem that leaves out its type."""
+
 
 @builtin("problem_json", "certain", Matches(members=("title",)))
 def RULE(view: ResultView) -> ToolResponse | None:
     """Read an object with a title, an HTTP status from 400 on, and a ``type`` that is a URI.
 
-    All other members are extensions.
+    All other members are extensions. Without a type, title, detail and status must be all.
     """
     data = view.data
     if not isinstance(data, dict) or type(data.get("status")) is not int or not http_status(data["status"]):
         return None
     kind, title = data.get("type"), data.get("title")
-    if not isinstance(title, str) or not isinstance(kind, str) or not _is_uri(kind):
+    if not isinstance(title, str):
+        return None
+    if kind is None and not ("detail" in data and set(data) <= _ALONE):
+        return None
+    if kind is not None and not (isinstance(kind, str) and _is_uri(kind)):
         return None
     members = MemberReader(data)
     members.pop("type")
