@@ -63,7 +63,7 @@ EXTRAS := clickhouse demo grpc otlp report serve statistics zstd
 # Tests start hundreds of Python processes: compile each module once, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: codemirror demo test test-thorough check docs site campaign bench bench-peers bench-instructions bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse dist test-dist check-workflows test-lowest
+.PHONY: codemirror demo test test-deep test-thorough check docs site campaign bench bench-peers bench-instructions bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse dist test-dist check-workflows test-lowest
 
 # The editor of the SQL page, from the versions of package-lock.json: the same bytes each time. Needs Node.js and npm.
 codemirror:
@@ -79,9 +79,13 @@ test: check
 	@echo 'The tests take about 10 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-# The tests of properties, with many more examples than in `make test`.
+# Simulations and cases beyond those of `make test`: the marker "deep".
+test-deep: $(VENV)/.test
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m deep
+
+# Every test, those of properties with many more examples than in `make test`.
 test-thorough: $(VENV)/.test
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest --numprocesses auto --dist worksteal -m ''
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

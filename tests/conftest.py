@@ -6,8 +6,10 @@ import fcntl
 import gc
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -33,6 +35,12 @@ SCREEN = {"width": 1280, "height": 900}
 settings.register_profile("quick", max_examples=QUICK, deadline=None, print_blob=True)
 settings.register_profile("thorough", max_examples=THOROUGH, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+def pytest_configure() -> None:
+    """Answer SIGINT: a shell that starts the tests in the background has it ignored, in them and in each process they start."""
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(trylast=True)

@@ -107,6 +107,7 @@ def test_intervals_cover_correlated_calls_at_the_stated_rate(engine):
     assert sum(low > 0 or high < 0 for low, high in blind) / len(found) > 0.12, "as if each call stood alone"
 
 
+CORRELATIONS = [0.2, *(pytest.param(other, marks=pytest.mark.deep) for other in (0.0, 0.5))]
 HISTORIES = """
 INSERT INTO attempts BY NAME
 WITH drawn AS (
@@ -144,14 +145,14 @@ def histories(con, of, correlation, rates=(0.3, 0.3)):
     return [{row["verdict"] for row in answer(con, tool=f"t{number}").values()} for number in range(len(of))]
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.2, 0.5])
+@pytest.mark.parametrize("correlation", CORRELATIONS)
 def test_fewer_than_five_conversations_never_get_a_verdict(engine, correlation):
     assert histories(engine(), [2, 3, 4] * 2, correlation) == [{"too_few"}] * 6
     changed = histories(engine(), [2, 3, 4], correlation, rates=(0.1, 0.9))
     assert changed == [{"too_few"}] * 3, "not even where much changed: it may be the conversations"
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.2, 0.5])
+@pytest.mark.parametrize("correlation", CORRELATIONS)
 def test_from_five_conversations_on_few_verdicts_are_false(engine, correlation):
     """Nothing changes in 30 histories of 5 to 8 conversations a side: at most two of them (7 %) have a verdict."""
     found = histories(engine(), [5 + n % 4 for n in range(30)], correlation)

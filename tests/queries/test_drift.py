@@ -189,7 +189,10 @@ def flips(seed, before, after, n=300, change=150, histories=400):
     return (np.random.default_rng(seed).random((histories, n)) < rates).astype(int)
 
 
-@pytest.mark.parametrize(("rate", "n"), [(0.5, 40), (0.5, 100), (0.01, 300), (0.1, 300), (0.5, 300), (0.5, 1000)])
+@pytest.mark.parametrize(
+    ("rate", "n"),
+    [(0.5, 40), (0.1, 300), *(pytest.param(*case, marks=pytest.mark.deep) for case in [(0.5, 100), (0.01, 300), (0.5, 300), (0.5, 1000)])],
+)  # fmt: skip
 @pytest.mark.long
 def test_where_nothing_changed_one_of_twenty_gets_a_place_at_most(history, rate, n):
     con = history(failed=flips(1, rate, rate, n=n))
@@ -222,7 +225,12 @@ PLANTED = {"failure_rate": [(0.05, 0.25), (0.1, 0.35), (0.02, 0.15)], "accuracy"
 
 
 @pytest.mark.parametrize(
-    ("statistic", "before", "after"), [(name, *rates) for name, pairs in PLANTED.items() for rates in pairs]
+    ("statistic", "before", "after"),
+    [
+        pytest.param(name, *rates, marks=[pytest.mark.deep] if place else [])
+        for name, pairs in PLANTED.items()
+        for place, rates in enumerate(pairs)
+    ],
 )
 @pytest.mark.long
 def test_a_change_that_a_user_would_call_one_is_named_within_40_of_300_in_nine_of_ten(

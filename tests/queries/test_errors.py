@@ -6,10 +6,11 @@ from datetime import datetime
 
 import duckdb
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
+from tests.examples import examples
 from tests.queries.answers import run
 from tooltrace.analysis import find
 from tooltrace.store.macros import create_macros
@@ -113,6 +114,7 @@ def test_a_long_message_counts_by_its_beginning(engine, make):
     assert column(answer(con), "n", "message") == [(2, "x " * 250)]
 
 
+@settings(max_examples=examples(10))
 @given(
     st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=60),
     st.integers(0),

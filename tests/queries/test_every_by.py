@@ -18,6 +18,9 @@ from tooltrace.store.reader import open_reader
 pytestmark = pytest.mark.long
 
 EVERY = [*DIMENSIONS, "attributes.region"]
+ALONE = pytest.param(EVERY, marks=pytest.mark.deep, id="alone")
+TOGETHER = pytest.param([EVERY[first::3] for first in range(3)], id="together")
+"""All dimensions, a few in one query: a query costs its planning, whatever the number of its groups."""
 OF_PAGES = {"timeline", "ranking", "compare"}
 """Made for one page, and grouped as it needs: rows that are stretches of time, costs of whole calls, one version and another."""
 GROUPED = [name for name, query in catalogue().items() if query.header.by]
@@ -56,9 +59,10 @@ def answer(con, answers):
     return answer
 
 
+@pytest.mark.parametrize("groupings", [TOGETHER, ALONE])
 @pytest.mark.parametrize("name", ANALYSES)
-def test_every_query_supports_every_dimension(answer, name):
-    for by in [*EVERY, ["tool", "code", "day"], ["status", "attributes.region", "tool"]]:
+def test_every_query_supports_every_dimension(answer, name, groupings):
+    for by in [*groupings, ["tool", "code", "day"]]:
         groups = find(name).groups(by)
         rows = answer(name, by)
         assert rows, by
@@ -88,9 +92,10 @@ PARTING = {"breaker", "burn_rate", "incidents"}
 """Queries whose results depend on how histories are split: they add up only over the dimensions in ``CUT``."""
 
 
+@pytest.mark.parametrize("groupings", [TOGETHER, ALONE])
 @pytest.mark.parametrize("name", PARTS)
-def test_groups_add_up_to_the_total(answer, name):
-    for by in CUT if name in PARTING else EVERY:
+def test_groups_add_up_to_the_total(answer, name, groupings):
+    for by in CUT if name in PARTING else groupings:
         reference, parts = (answer(name, one) for one in ([], by))
         for column in PARTS[name]:
             assert _sum(parts, column) == pytest.approx(_sum(reference, column), rel=1e-9), (by, column)

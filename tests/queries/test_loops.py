@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.queries.answers import run
 from tests.queries.loop_histories import LOOPS, Conversation, honest, planted, records
 
@@ -223,14 +224,15 @@ def test_pages_records_and_days_are_kept(engine, a, b):
     assert engine().execute("SELECT without_times(?) = without_times(?)", [a, b]).fetchone() == (False,)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.sampled_from("abc"), max_size=14), k=st.integers(2, 4))
 def test_a_call_is_a_round_of_at_most_one_alternation_and_a_repetition_has_k(engine, steps, k):
     """Loops of one history: at least k rounds each, and as many equal calls in the history."""
     talk = Conversation("talk", 1)
     for step in steps:
         talk.call(step, {}, "same", pause=1)
-    for row in answer(engine(*talk.records), k=k):
+    rows = answer(engine(*talk.records), k=k)
+    for row in rows:
         tools = row["tools"].split(", ")
         assert row["repeats"] >= k
         assert len(tools) == row["length"] == len(set(tools))
@@ -238,5 +240,5 @@ def test_a_call_is_a_round_of_at_most_one_alternation_and_a_repetition_has_k(eng
         if row["kind"] == "alternation":
             assert "".join(tools) * row["repeats"] in "".join(steps)
     equal = {step for step in "abc" if steps.count(step) >= k}
-    covered = {tool for row in answer(engine(*talk.records), k=k) for tool in row["tools"].split(", ")}
+    covered = {tool for row in rows for tool in row["tools"].split(", ")}
     assert equal == covered & equal, "with equal results and no pause, k equal calls are always in a loop"

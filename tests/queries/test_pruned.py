@@ -124,7 +124,7 @@ def ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 GROUPINGS = [[], ["tool"], ["version", "code"], ["day"], ["status", "agent"], ["rule_grade"]]
 
 
-@settings(max_examples=examples(5))
+@settings(max_examples=examples(3))
 @given(histories(), st.lists(st.integers(0, DAYS), min_size=1, max_size=2, unique=True))
 def test_failure_rates_are_the_same_over_rows_and_over_rollups(records: list[Record], cuts: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -136,7 +136,7 @@ def test_failure_rates_are_the_same_over_rows_and_over_rollups(records: list[Rec
             assert_same(answers(path, "failure_rate", GROUPINGS), wanted, 0)
 
 
-@settings(max_examples=examples(3))
+@settings(max_examples=examples(2))
 @given(histories(), st.integers(0, DAYS))
 def test_calibration_is_the_same_over_rows_and_over_rollups(records: list[Record], cut: int) -> None:
     # a call in several traces without a conversation counts as one cluster in rollups
@@ -163,7 +163,7 @@ def without_bootstrap(found: list[list[dict[str, Any]]]) -> list[list[dict[str, 
     return [[{name: row[name] for name in row if name not in drawn} for row in rows] for rows in found]
 
 
-@settings(max_examples=examples(3))
+@settings(max_examples=examples(2))
 @given(histories(), st.integers(0, DAYS))
 def test_counts_of_the_overview_are_the_same_and_its_durations_within_one_percent(
     records: list[Record], cut: int
@@ -203,7 +203,7 @@ def call_in_one_trace(record: Record) -> Record:
     return record
 
 
-@settings(max_examples=examples(3))
+@settings(max_examples=examples(2))
 @given(histories(), st.integers(0, DAYS))
 def test_durations_are_within_one_percent_over_rollups(records: list[Record], cut: int) -> None:
     records = [call_in_one_trace(record) for record in records]

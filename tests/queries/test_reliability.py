@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.queries.answers import run
 from tests.queries.judging import calibrated, judge, tables
 
@@ -67,6 +68,7 @@ def test_figures_equal_those_of_scikit_learn_scipy_and_statsmodels(engine, kind,
         assert row[7] == (not band[0] <= right / count <= band[1])
 
 
+@settings(max_examples=examples(8))
 @given(st.lists(st.tuples(st.integers(0, 30), st.booleans()), min_size=1, max_size=60))
 def test_the_steps_increase_and_cover_every_call(pairs):
     con = judge(tables(), [p / 30 for p, _ in pairs], [y for _, y in pairs])

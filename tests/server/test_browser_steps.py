@@ -159,6 +159,8 @@ def test_a_whole_value_is_copied_and_viewed_as_json(browser, shown):
 def press(page, key: str, *, shows: str) -> None:
     """Press a key once the page listens to keys, and wait for what it shows."""
     page.wait_for_load_state()
+    # htmx starts in a task of its own, which may come after the page has loaded: until then a form is sent by the browser
+    page.wait_for_selector("#label-bar [hx-post]:not([data-htmx-powered])", state="detached")
     page.keyboard.press(key)
     page.wait_for_selector(shows)
 

@@ -182,8 +182,8 @@ def test_buttons_move_and_zoom_the_window_and_keep_the_page(chart):
     page = chart("/tool?name=crm")
 
     def press(name: str) -> dict[str, str]:
-        page.get_by_role("link", name=name, exact=True).press("Enter")
-        page.wait_for_load_state()
+        with page.expect_navigation():
+            page.get_by_role("link", name=name, exact=True).press("Enter")
         return address(page)[1]
 
     assert press("Earlier") == {"name": "crm", "since": "2026-02-23T00:00:00Z", "until": "2026-03-02T00:00:00Z"}

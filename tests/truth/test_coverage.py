@@ -30,7 +30,9 @@ CELLS = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.deep] if name == "ICC 0.5" else []) for name in CELLS]
+)
 def test_intervals_contain_the_truth_and_verdicts_are_right(name: str) -> None:
     cell, queries = CELLS[name]
     figures = list(measure(cell, [each for each in MEASURES if each.query in queries], HISTORIES, alone=40))
