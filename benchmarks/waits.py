@@ -1,6 +1,6 @@
 """Measure how long questions wait for locks, and what they cost, while other processes write.
 
-``python -m benchmarks.waits [--rows N] [--seconds S] [--processes P] [--threads T]`` prints one row for each way of
+``python -m benchmarks.waits [--rows N] [--seconds S] [--processes P] [--threads T] [--pause S]`` prints one row for each way of
 folding, in seconds; two figures are the median and the longest. All figures of a row are from one run; the ratio compares with the same questions to the quiet store.
 """
 
@@ -21,7 +21,8 @@ from threading import Thread
 from typing import Any, Literal
 
 import tooltrace as tt
-from benchmarks.store import filled
+from benchmarks.apart import apart
+from benchmarks.history import make_history
 from tooltrace.store.file_lock import Lock
 
 PAUSE_SECONDS = 0.5
@@ -76,8 +77,13 @@ def _cpu() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def write(store: str, fold: Literal["on_query", "background"], threads: int, stop: Any, made: Any) -> None:
-    """Call a tool in ``threads`` threads until told to stop; add the number of calls to ``made``."""
+def write(
+    store: str, fold: Literal["on_query", "background"], threads: int, pause: float, stop: Any, made: Any
+) -> None:
+    """Call a tool in ``threads`` threads until told to stop; add the number of calls to ``made``.
+
+    ``pause``: seconds between two calls of a thread; 0 is full speed.
+    """
     tt.configure(store=store, durability="batch", fold=fold)
 
     @tt.trace_tool
@@ -90,7 +96,8 @@ def write(store: str, fold: Literal["on_query", "background"], threads: int, sto
         while not stop.is_set():
             work(counts[thread])
             counts[thread] += 1
-            time.sleep(0.001)
+            if pause:
+                time.sleep(pause)
 
     running = [Thread(target=loop, args=(thread,)) for thread in range(threads)]
     for thread in running:
@@ -121,7 +128,8 @@ def measure(store: str, fold: Literal["on_query", "background"], options: argpar
     for _ in range(QUIET):
         quiet.ask(store)
     writers = [
-        spawn.Process(target=write, args=(store, fold, options.threads, stop, made)) for _ in range(options.processes)
+        spawn.Process(target=write, args=(store, fold, options.threads, options.pause, stop, made))
+        for _ in range(options.processes)
     ]
     asker = spawn.Process(target=ask, args=(store, options.seconds, report))
     before = time.monotonic()
@@ -140,6 +148,10 @@ def measure(store: str, fold: Literal["on_query", "background"], options: argpar
     )
 
 
+def _make(_folder: Path, store: Path, rows: int) -> None:
+    make_history(store, rows)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Measure questions while other processes write.")
@@ -147,6 +159,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--processes", type=int, default=8)
     parser.add_argument("--threads", type=int, default=8)
+    parser.add_argument(
+        "--pause", type=float, default=0.001, help="seconds between two calls of a thread; 0: full speed"
+    )
     options = parser.parse_args()
     lines = [
         "| folding | calls/s | questions | lock wait | quiet | while writing | quiet CPU | CPU while writing | ratio |",
@@ -154,7 +169,7 @@ def main() -> None:
     ]
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "waits.duckdb"
-        filled(store, options.rows)
+        apart(_make, store, options.rows)
         lines += [measure(str(store), fold, options) for fold in ("on_query", "background")]
     sys.stdout.write("\n".join(lines) + "\n")
 

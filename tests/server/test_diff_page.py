@@ -132,3 +132,13 @@ def test_a_conversation_can_be_compared_with_another(client):
 def test_the_page_is_in_chinese_too(client):
     text = shown(client.get("/diff", params={"a": "one", "b": "two", "lang": "zh"}).text)
     assert "1 相同 · 2 不同 · 1 仅在 A · 1 仅在 B" in text
+
+
+def test_the_list_of_conversations_the_palette_and_the_breadcrumbs_lead_to_the_page_and_back(client):
+    assert 'href="/diff?since=7d"' in client.get("/conversations", params={"since": "7d"}).text
+    assert 'data-to="/diff"' in client.get("/palette", params={"find": "side by side", "lang": "en"}).text
+    text = client.get("/diff", params={"a": "one", "b": "two", "since": "7d", "lang": "en"}).text
+    crumbs = text.partition('<nav class="crumbs"')[2].partition("</nav>")[0]
+    assert 'href="/conversations?since=7d"' in crumbs
+    assert 'href="/conversation/one"' in crumbs
+    assert "Two conversations side by side" in crumbs

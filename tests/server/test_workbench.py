@@ -276,3 +276,19 @@ def test_no_script_of_the_pages_loads_another_host():
     folder = Path(__file__).parents[2] / "dashboards" / "scripts"
     for name in ("state.js", "calls.js", "palette.js", "editor.js"):
         assert not re.search(r"https?://", (folder / name).read_text()), name
+
+
+def test_a_missing_store_is_announced_once_on_a_list(shown):
+    client = shown()
+    parts = ("/calls/counts", "/loops", "/calls/newest")
+    texts = {path: client.get(path, headers={"hx-request": "true"}).text.strip() for path in parts}
+    assert [path for path, text in texts.items() if text] == ["/calls/newest"]
+    assert "tooltrace demo" in texts["/calls/newest"]
+
+
+def test_the_page_of_a_trace_leads_back_to_its_conversation(shown):
+    one = call(conversation_id="session <1>")
+    text = shown(one).get(f"/trace/{one.trace_id}").text
+    crumbs = text.split('class="crumbs"')[1].split("</nav>")[0]
+    assert 'href="/conversation/session%20%3C1%3E"' in crumbs
+    assert "session &lt;1&gt;" in crumbs

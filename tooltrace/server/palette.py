@@ -20,6 +20,8 @@ from tooltrace.server.templates import render, url
 
 MOST: Final = 8
 """Maximum number of entries of one kind."""
+UNLISTED: Final = (("/compare", "compare.title"), ("/diff", "diff.title"), ("/glossary", "glossary.title"))
+"""Pages that the navigation bar does not list: other pages link them."""
 SHORTEST_ID: Final = 4
 """Minimum number of characters of a search that is looked up as the beginning of an id."""
 
@@ -67,7 +69,7 @@ def _rank(entry: PaletteEntry, text: str) -> int:
 
 
 def _pages(request: Request, words: Translations, window: dict[str, str]) -> Iterator[PaletteEntry]:
-    for to, key in app_state(request).links:
+    for to, key in [*app_state(request).links, *UNLISTED]:
         yield PaletteEntry("page", words(key), "", url(to, **window))
 
 

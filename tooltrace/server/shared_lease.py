@@ -11,8 +11,10 @@ from tooltrace.store.base import QuerySession, StoreBackend
 
 LINGER_SECONDS = 0.1
 """Seconds that a lease without queries stays open: a browser requests the panels of a page one after the other."""
-LONGEST_SECONDS = 2.0
-"""Seconds after which a lease accepts no further query, so that folds get their turn."""
+UNCHANGED_LINGER_SECONDS = 1.0
+"""The same while nothing is recorded, so that nothing waits to be folded: a reader scrolls to the next panel."""
+LONGEST_SECONDS = 5.0
+"""Seconds after which a lease accepts no further query, so that commands such as prune get their turn."""
 
 
 class _Lease:
@@ -22,6 +24,9 @@ class _Lease:
         self.state = state
         self.users = 0
         self.retired = False
+        self.is_watched = False
+        """Whether a timer will close it."""
+        self.idle_since = 0.0
         self._manager: AbstractContextManager[QuerySession] = store.session(threads=threads, memory_mib=memory_mib)
         self._session: QuerySession | None = None
         self._opening = threading.Lock()
@@ -39,7 +44,14 @@ class _Lease:
         age = time.monotonic() - self._since
         return not self.retired and age < (LONGEST_SECONDS if state == self.state else fresh_seconds)
 
+    def may_linger(self, state: str | None) -> bool:
+        """Whether the lease, which no query uses, stays open: ``state`` is the present version of the store."""
+        now = time.monotonic()
+        is_young = now - self._since < LONGEST_SECONDS and now - self.idle_since < UNCHANGED_LINGER_SECONDS
+        return is_young and not self.retired and state == self.state
+
     def close(self) -> None:
+        """End the lease on the store."""
         with self._opening:
             if self._session is not None:
                 self._session = None
@@ -102,12 +114,24 @@ class SharedLease:
             if lease.retired:
                 lease.close()
                 return
-        timer = threading.Timer(LINGER_SECONDS, self._close_idle, [lease])
-        timer.daemon = True
-        timer.start()
+            lease.idle_since = time.monotonic()
+            self._watch(lease)
+
+    def _watch(self, lease: _Lease) -> None:
+        """Let a timer close ``lease`` when it has been idle for long enough. The caller holds the lock."""
+        if not lease.is_watched:
+            lease.is_watched = True
+            # not a daemon: the process would abort if it ended while DuckDB closes the store
+            threading.Timer(LINGER_SECONDS, self._close_idle, [lease]).start()
 
     def _close_idle(self, lease: _Lease) -> None:
+        state = self._store.version()
         with self._lock:
-            if not lease.users:
-                lease.retired = True
-                lease.close()
+            lease.is_watched = False
+            if lease.users:
+                return
+            if lease.may_linger(state):
+                self._watch(lease)
+                return
+            lease.retired = True
+            lease.close()
