@@ -58,9 +58,12 @@ def leaves(value: Any) -> list[Any]:
 
 
 def lost(value: Any, response: ToolResponse) -> list[Any]:
-    """The scalars of ``value`` that are nowhere in ``response``; a status may have become the response's."""
+    """The scalars of ``value`` that are nowhere in ``response``.
+
+    A status may have become the response's, and a list of signals the names of its signals.
+    """
     said = {name: item for name, item in value.items() if item not in STATUSES} if isinstance(value, dict) else value
-    found = leaves(orjson.loads(response.model_dump_json()))
+    found = [*leaves(orjson.loads(response.model_dump_json())), *(response.signals or {})]
     found += [leaf for item in found if isinstance(item, str) for leaf in leaves(_parsed(item))]
     words = "\n".join(item for item in found if isinstance(item, str))
     return [leaf for leaf in leaves(said) if not _is_in(leaf, found, words)]

@@ -216,9 +216,11 @@ def _only_text(data: dict[str, Any], members: MemberReader) -> str | None:
     others = [name for name in data if snake_case(name) not in ("status", "tool_use_id") and not is_empty(data[name])]
     if len(others) != 1:
         return None
-    value = members.pop(snake_case(others[0]), only=(str, list))
+    value = members.get(snake_case(others[0]))
     parts = value if isinstance(value, list) else [value]
-    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    texts = [part["text"] if isinstance(part, dict) and set(part) == {"text"} else part for part in parts]
+    if all(isinstance(text, str) for text in texts):
+        members.pop(snake_case(others[0]))  # else the member remains, with its other parts
     return "\n".join(text for text in texts if isinstance(text, str)) or None
 
 
