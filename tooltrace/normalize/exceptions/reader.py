@@ -93,12 +93,12 @@ def classify(exc: BaseException, message: str, depth: int = 0) -> ErrorClassific
     return UNDECIDED
 
 
-class _Step(NamedTuple):
-    """What is known of an exception by one of its base classes."""
+class _BaseReading(NamedTuple):
+    """The reading of an exception by one of its base classes."""
 
     base: type
     is_builtin: bool = False
-    """Whether the exception's own attributes come first, because this is its nearest builtin and it is none itself."""
+    """Whether this is the nearest builtin of a class that is not builtin: attributes of the exception come first."""
     reader: Reader | None = None
     known: ErrorClassification | None = None
 
@@ -113,7 +113,7 @@ class _ClassPlan(NamedTuple):
     is_nameless: bool
     has_attributes: bool
     """Whether the class itself may provide an attribute in common use."""
-    steps: tuple[_Step, ...]
+    steps: tuple[_BaseReading, ...]
 
 
 _plans: dict[int, _ClassPlan] = {}
@@ -139,11 +139,11 @@ def _make_plan(kind: type) -> _ClassPlan:
         module = module_of(base)
         if custom and module == "builtins":
             custom = False
-            steps.append(_Step(base, is_builtin=True))
+            steps.append(_BaseReading(base, is_builtin=True))
         name = f"{module}.{qualname(base)}"
         reader, code = READERS.get(name), CODES.get(name)
         if reader is not None or code is not None:
-            steps.append(_Step(base, reader=reader, known=code))
+            steps.append(_BaseReading(base, reader=reader, known=code))
     computes_attributes = (
         class_attribute(kind, "__getattr__") is not ABSENT
         or class_attribute(kind, "__getattribute__") is not _get_attribute
@@ -159,7 +159,7 @@ def _make_plan(kind: type) -> _ClassPlan:
     )
 
 
-def _of_step(exc: BaseException, step: _Step, message: str, depth: int) -> ErrorClassification | None:
+def _of_step(exc: BaseException, step: _BaseReading, message: str, depth: int) -> ErrorClassification | None:
     """Return the classification for one base class: the reader's, else that of the class."""
     if step.reader is None:
         return step.known
