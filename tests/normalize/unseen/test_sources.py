@@ -11,8 +11,8 @@ import pytest
 
 from tests.normalize.unseen.test_unseen import Reading, figures, readings
 
-RECALL = {"first": 0.93, "second": 0.94, "third": 0.85, "fourth": 0.83}
-"""Floors of the recall of today's rules, which have seen all parts since."""
+RECALL = {"first": 0.83, "second": 0.82, "third": 0.80, "fourth": 0.83}
+"""Floors of the recall of today's rules; those for objects have been changed with sight of the first three parts."""
 MOST_FALSE = {"first": 0, "second": 0, "third": 2, "fourth": 0}
 """Successes that are read as failures today."""
 

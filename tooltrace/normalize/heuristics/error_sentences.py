@@ -6,13 +6,7 @@ is short and opens with such a sentence; a document that mentions an error has m
 
 from __future__ import annotations
 
-from tooltrace.normalize.heuristics import (
-    chinese_failures,
-    failure_grammar,
-    failure_openings,
-    failure_statements,
-    runtime_messages,
-)
+from tooltrace.normalize.heuristics import chinese_failures, failure_grammar, failure_openings, runtime_messages
 from tooltrace.normalize.lazy_regex import lazy
 
 _FIELD = (
@@ -103,12 +97,11 @@ _OPENINGS = (
     r"(?:Gyp ERR!|gyp ERR!|[Yy]arn error|[Pp]npm ERR|ERR_PNPM\w*|E:|╷|[Rr]sync error:|ORA-\d{5}:|SQL Error|\(error\) \w+|Msg \d+, Level|FATAL:|!! ) ?.*",
     *failure_grammar.OPENINGS,
     *failure_openings.OPENINGS,
-    *failure_statements.OPENINGS,
 )
 OPENING = lazy("|".join(f"(?:{pattern})" for pattern in _OPENINGS))
 """A first line that reports the tool's own failure, in English."""
 
-PROGRAM = lazy("|".join(f"(?:{pattern})" for pattern in (*failure_grammar.PROGRAMS, *failure_statements.PROGRAMS)))
+PROGRAM = lazy("|".join(f"(?:{pattern})" for pattern in failure_grammar.PROGRAMS))
 RUNTIME = lazy("|".join(f"(?:{pattern})" for pattern in runtime_messages.RUNTIMES))
 
 CLAUSE = lazy(failure_grammar.CLAUSE)

@@ -7,7 +7,7 @@ describes a whole first line, so a document that only mentions an error has anot
 
 from __future__ import annotations
 
-NO_SUBJECT = (
+_NO_SUBJECT = (
     r"(?!<|(?:If|When|Whenever|While|Whether|That|This|These|Those|It|They|You|We|I|He|She|There|What|Why|How|Where|Who|Which|Note|Notes|Fix|Fixe[sd]|Fixing|Add|Adds|Added"
     r"|Improve\w*|Handle\w*|Handling|Check\w*|Test\w*|Raise\w*|Returns?|Example|Bug|Report\w*|Set|Use|Used|Using|Make|Allow\w*|Avoid\w*|Prevent\w*|Ensure\w*|Change\w*|Remove\w*|Some|Any|All|Every|Many|Most|Each|Other|Such"
     r"|Because|Since|As|For|In|On|At|To|With|Without|Before|After|Until|Unless|Otherwise|Also|And|But|Or|Then|So|Whatever|Zero|Last|Recent|Common|Possible|Called|Indicates|Represents|Default|Optional|By|From|Only|Except|Python|Thrown|Raised|Fixer|Under|Standard|Mean|Rounding|Margin|Relative|Absolute|Not|Do|Does|Don't)\b)"
@@ -37,10 +37,10 @@ OPENINGS = (
     rf"(?i:errors?|exception|failure|problem|issue) (?:{_GERUND}|(?i:in|with|from|at|on|while|when|during|of|for|to)) [^\n]{{0,160}}?[:：]\s*(?!how|what|why|an? (?:guide|tutorial))\S.*",
     rf"Error {_GERUND} (?!is\b|are\b|was\b|and\b|or\b|can\b|may\b)(?:[^\n.:;,]|\.(?=\S)){{1,60}}[.!]?",
     # A head and its message, as in: Scan failed: …
-    rf"{NO_SUBJECT}(?:{_WORD} ){{1,7}}?(?i:{_FAILURE})(?:,? (?:to|for|at|with|in|on|of|after|because|while|during|from|due to|by|when|against) [^\n:]{{1,120}}?| \([^()\n]{{1,80}}\)| \[[^\]\n]{{1,80}}\])?\s*[:：—] ?(?!The [A-Z]\w+ of\b)\S.*",
+    rf"{_NO_SUBJECT}(?:{_WORD} ){{1,7}}?(?i:{_FAILURE})(?:,? (?:to|for|at|with|in|on|of|after|because|while|during|from|due to|by|when|against) [^\n:]{{1,120}}?| \([^()\n]{{1,80}}\)| \[[^\]\n]{{1,80}}\])?\s*[:：—] ?(?!The [A-Z]\w+ of\b)\S.*",
     # "API quota exceeded. Check billing.", "Sampling not available - x is not installed"
-    rf"{NO_SUBJECT}(?:{_WORD} ){{1,6}}?{_STATE}{_ANY_END}[^\n]{{0,80}}?(?:[.!,;:—]| [—-]) ?(?i:{_ADVICE}).*",
-    rf"{NO_SUBJECT}(?:{_WORD} ){{1,4}}?(?:not (?:available|found|supported|installed|configured|initialized|running|allowed|permitted)|unavailable) [(—-]\S?.*",
+    rf"{_NO_SUBJECT}(?:{_WORD} ){{1,6}}?{_STATE}{_ANY_END}[^\n]{{0,80}}?(?:[.!,;:—]| [—-]) ?(?i:{_ADVICE}).*",
+    rf"{_NO_SUBJECT}(?:{_WORD} ){{1,4}}?(?:not (?:available|found|supported|installed|configured|initialized|running|allowed|permitted)|unavailable) [(—-]\S?.*",
     # "'planner' not found in any source. …", "Artist with ID '9' not found."
     r"(?:(?:[A-Z]\w+ ){0,3}(?:with (?:id|ID|name|key) )?)?['\"`][^'\"`\n]{1,120}['\"`] (?:is |was |were |does |could )?(?:not (?:be )?(?:found|valid|supported|available|installed|recognized|registered|exist)|already exists|is required|is invalid|is missing)\b.*",
     r"\S{1,80} is not an? (?:valid|known|supported|recogni[sz]ed|registered|existing|allowed|available) (?:\w+ ){0,2}?(?:tool|function|command|option|action|parameter|value|model|url|path|choice|key|id|name|type)\b.*",
@@ -77,7 +77,7 @@ OPENINGS = (
     r"(?:Unknown|Invalid|Unsupported|Unrecogni[sz]ed|Missing|Unexpected) (?:[\w-]+ ){1,4}(?:in|for|from|of) (?:[\w-]+ ){0,3}?[\w-]+: \S.*",
     r"(?:[Qq]uery|[Rr]equest|[Tt]ask|[Jj]ob|[Oo]peration|[Dd]ownload|[Uu]pload|[Cc]ommand|[Ss]earch|[Ee]xecution)(?: \S{1,60})? (?:was |has been |got )(?:cancell?ed|aborted|interrupted|killed|terminated|rejected)[.!]?",
     r"(?:Page|Index|Offset|Line|Value|Number|Position|Date)(?: \w+)? (?:is )?out of (?:range|bounds)\b.{0,60}",
-    rf"{NO_SUBJECT}(?:Please )?[A-Z]\S*(?: \S+){{0,5}} (?:could not|couldn't|cannot|can't) be (?:found|read|opened|loaded|parsed|extracted|retrieved|fetched|resolved|determined|completed|established|reached|processed|accessed|located|created|updated|deleted|saved|decoded|verified|validated)\b[^\n]{{0,200}}",
+    rf"{_NO_SUBJECT}(?:Please )?[A-Z]\S*(?: \S+){{0,5}} (?:could not|couldn't|cannot|can't) be (?:found|read|opened|loaded|parsed|extracted|retrieved|fetched|resolved|determined|completed|established|reached|processed|accessed|located|created|updated|deleted|saved|decoded|verified|validated)\b[^\n.]{{0,80}}[.!]?",
     r"No [\w\s]{1,40} could be (?:extracted|retrieved|fetched|read|loaded|parsed|resolved|determined)\b[^\n]{0,80}",
     r"(?:HTTPS?ConnectionPool\(host=|<urlopen error |urlopen error |Max retries exceeded|\[?Errno -?\d+\]? |\[WinError \d+\] |net::ERR_|ERR_[A-Z_]{4,}|E(?:NOENT|ACCES|PERM|CONNREFUSED|CONNRESET|TIMEDOUT|NOTFOUND|EXIST|ISDIR|NOTDIR|PIPE|AI_AGAIN)[:,] ).*",
     r"When fetching .{1,120}, received status [45]\d\d\b.*",
@@ -92,13 +92,13 @@ _NOT_STATE = (
     r"|logged in|loaded|ready|reachable|recogni[sz]ed|defined|specified|provided|given|specified|html|json|text|editable|writable|readable|accessible|unique|known|open|started|finished|complete|implemented|cyclical|empty|part of|associated|compatible|granted)"
 )
 CLAUSE = (
-    rf"(?!.*\b(?:successfully|commit \w+ (?:fix|add)))(?:Error: |Sorry, )?{NO_SUBJECT}(?!(?:Sorry|The|An?|Both|Either|Requires|Identical|Custom|Pretend)\b|\d+ |[(*#>_-])(?:{_INNER}{_WORD},? ){{1,6}}?(?:"
-    r"must (?:not |both |also |either |only )?(?:be set|be passed|be used|be of|be called|hold|use|accept|resolve|declare|implement|return|support|cover|equal|differ|depend|come|belong|fit|agree|specify|define|provide|point|satisfy|begin|consist|take|share|lie|fall|intersect|sum)\b|must (?:not )?(?:be (?:one of\b|at least|at most|between|in |an? |less|greater|larger|smaller|positive|negative|non-|numeric|integers?\b|numbers?\b|strings?\b|lists?\b|valid|unique|empty|null|provided|specified|set\b|given|[\'\"`\d<>=])|contain|exceed|start with|end with|have|exist|match|include|refer)\b(?! (?:aware|careful|able|done|taken)\b)"
-    r"|(?:cannot|can not|can't) (?:be (?:used|combined|called|applied|added|set|provided|specified|changed|modified|removed|moved|renamed|true|false|an?|the|both|mixed|edited|reversed|undone|sent|posted|computed|calculated|done|run|executed|started|stopped)|contain|include|have|exceed|use|mix|combine|convert|compute)\b|(?:cannot|can not|can't|could not|couldn't) (?:be (?:empty|null|none|None|blank|negative|zero|found|opened|read|parsed|loaded|reached|resolved|fetched|executed|created|deleted|updated|determined)|find|connect|open|read|parse|load|access|fetch|reach|determine|complete)\b"
-    r"|(?:does|do)(?: not|n't) (?:support|exist|match|have|contain|allow|belong|accept|implement|provide|permit|satisfy|refer|resolve|conform|fit|take)\b|did(?: not|n't) (?!affect|change|matter|mind|help|improve|win|attend|like|agree|know|say|see|go\b)[a-z]+\b"
+    rf"(?!.*\b(?:successfully|commit \w+ (?:fix|add)))(?:Error: |Sorry, )?{_NO_SUBJECT}(?!(?:Sorry|The|An?|Both|Either|Requires|Identical|Custom|Pretend)\b|\d+ |[(*#>_-])(?:{_INNER}{_WORD},? ){{1,6}}?(?:"
+    r"must (?:not )?(?:be (?:one of\b|at least|at most|between|in |an? |less|greater|larger|smaller|positive|negative|non-|numeric|integers?\b|numbers?\b|strings?\b|lists?\b|valid|unique|empty|null|provided|specified|set\b|given|[\'\"`\d<>=])|contain|exceed|start with|end with|have|exist|match|include|refer)\b(?! (?:aware|careful|able|done|taken)\b)"
+    r"|(?:cannot|can not|can't|could not|couldn't) (?:be (?:empty|null|none|None|blank|negative|zero|found|opened|read|parsed|loaded|reached|resolved|fetched|executed|created|deleted|updated|determined)|find|connect|open|read|parse|load|access|fetch|reach|determine|complete)\b"
+    r"|(?:does|do)(?: not|n't) (?:support|exist|match|have|contain|allow|belong)\b|did(?: not|n't) (?:complete|respond|return|produce|succeed|start|finish|contain|match)\b"
     rf"|(?:is|are|was|were)(?: not|n't) {_NOT_STATE}"
     rf"|not (?:yet )?(?:found|set|initiali[sz]ed|configured|connected|provided|available|supported|installed|allowed|specified|in|enabled|active|authori[sz]ed|authenticated|registered|loaded|running|recogni[sz]ed)\b"
-    r"|requires? (?:an? |the |at least |exactly |either |both |one |explicit |valid |['\"`\d])\S.{0,80}|(?:is|are) required\b|(?:has |have )?(?:failed|timed out|expired|crashed)\b(?=$|[.,;!(]| (?:to|for|with|because|due|after|at|in|on|while|and|unexpectedly|during)\b)|(?:was |were |is |are |has been |have been )?(?:rejected|denied|refused|revoked|aborted|cancell?ed|interrupted)\b(?=$|[.,;!(]| (?:by|for|to|because|due|in|at|on|with|after|while)\b)"
+    r"|(?:is|are) required\b|(?:has |have )?(?:failed|timed out|expired|crashed)\b(?=$|[.,;!(]| (?:to|for|with|because|due|after|at|in|on|while|and|unexpectedly|during)\b)|(?:was |were |is |are |has been |have been )?(?:rejected|denied|refused|revoked|aborted|cancell?ed|interrupted)\b(?=$|[.,;!(]| (?:by|for|to|because|due|in|at|on|with|after|while)\b)"
     r"|(?:is|are|was) (?:currently )?(?:invalid|missing|unavailable|expired|disabled|empty|undefined|null|blocked|locked|no longer \w+|already (?:a |an |in |running|open|taken|used|registered|exist)|out of (?:range|bounds|memory|stock)|too (?:long|large|short|small|many|big))\b"
     r")[^\n]*(?<![:：])"
 )
