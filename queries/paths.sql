@@ -36,7 +36,7 @@
 --   rate             share   failures / second steps with a status
 --   low              low(rate)    95 % interval of rate
 --   high             high(rate)   95 % interval of rate
---   usual_rate       share   share of all steps of the second tool that failed
+--   usual_rate       share   share of all steps of the second tool that failed; without interval: lift has one
 --   lift             ratio   rate / usual_rate
 --   lift_low         low(lift)    95 % interval of lift
 --   lift_high        high(lift)   95 % interval of lift
