@@ -121,7 +121,7 @@ async def open_tabs(address: str, program: str | None) -> float:
 
         async def load(number: int) -> None:
             await pages[number].goto(address + paths[number], timeout=180_000)
-            await pages[number].wait_for_function(_SEEN, timeout=180_000)
+            await pages[number].wait_for_function(_SEEN, timeout=180_000, polling=200)
 
         await asyncio.gather(*map(load, range(TABS)))
         seconds = time.perf_counter() - before

@@ -20,7 +20,7 @@ from tooltrace.store.result import QueryResult, Statement
 
 State = str
 """Version of the store; it changes with every change of the store."""
-Key = tuple[str, tuple[str, ...] | None, tuple[tuple[str, Any], ...]]
+Key = tuple[str, tuple[str, ...] | None, tuple[tuple[str, str], ...]]
 
 FRESH_SECONDS = 1.0
 """Seconds a result stays fresh even if the store has changed."""
@@ -93,7 +93,8 @@ class QueryCache:
         Raises QueryError and StoreError.
         """
         params = {parameter: value for parameter, value in params.items() if value is not None}
-        key = (name, by, tuple(sorted(params.items())))
+        # as texts: the number 5 of a page and the "5" of an address are one query
+        key = (name, by, tuple(sorted((parameter, str(value)) for parameter, value in params.items())))
         state = self.version()
         if (cached := self._results.get(key)) and cached.is_fresh(state):
             return cached.result
