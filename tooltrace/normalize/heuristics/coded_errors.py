@@ -58,36 +58,10 @@ _ABOUT = lazy(
 _GOOD = frozenset({"0", "00", "0000", "00000", "000000", "1", "200", "10000", "20000", "", "ok", "success", "succeed", "succeeded", "true", "none", "no_error"})  # fmt: skip
 _BAD_FIRST = frozenset(["no", "invalid", "not", "unknown", "missing", "too", "bad", "unsupported", "illegal", "duplicate", "insufficient", "incorrect", "malformed", "cannot"])  # fmt: skip
 """Words that begin the code of a failure."""
-_BAD_WORDS = frozenset(
-    [
-        "error",
-        "exception",
-        "denied",
-        "exceeded",
-        "failed",
-        "failure",
-        "invalid",
-        "expired",
-        "required",
-        "timeout",
-        "unavailable",
-        "mismatch",
-        "conflict",
-        "forbidden",
-        "unauthorized",
-        "unauthenticated",
-        "notfound",
-        "throttling",
-        "throttled",
-        "rejected",
-        "refused",
-        "revoked",
-        "disabled",
-        "fault",
-        "missing",
-        "unsupported",
-    ]
-)
+_BAD_WORDS = frozenset([
+    "error", "exception", "denied", "exceeded", "failed", "failure", "invalid", "expired", "required", "timeout", "unavailable", "mismatch", "conflict",
+    "forbidden", "unauthorized", "unauthenticated", "notfound", "throttling", "throttled", "rejected", "refused", "revoked", "disabled", "fault", "missing", "unsupported",
+])  # fmt: skip
 """Words of a code that mean a failure wherever they stand."""
 _AFTER_NOT = frozenset(["found", "allowed", "authorized", "supported", "available", "permitted", "exist", "exists", "valid", "enabled", "implemented"])  # fmt: skip
 """Words that end the code of a failure after ``not``."""
