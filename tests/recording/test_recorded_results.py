@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 import tooltrace as tt
 from tests.recording.shared_endings import Calls, R, one, raises
+from tooltrace.core.confidence import Score
 
 
 def test_a_result_is_recorded_as_it_is_normalized(calls: Calls) -> None:
@@ -54,6 +55,14 @@ def test_everything_that_a_response_carries_is_recorded(calls: Calls) -> None:
     ]
     assert (c.stats, c.context, c.explanation, c.cached) == ('{"rows":1}', '{"k":"v"}', "why", True)
     assert c.rule == "tool_response"
+
+
+def test_secrets_in_the_signals_of_a_confidence_are_redacted(calls: Calls) -> None:
+    """Also where nothing else in the call needs redaction."""
+    secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+    score = Score(0.9, {"password": "hunter2", "model": secret, "overlap": 0.5})
+    tt.trace_tool(confidence=lambda _: score)(lambda: {"n": 1})()
+    assert json.loads(one(calls).signals or "") == {"password": "[redacted]", "model": "[redacted]", "overlap": 0.5}
 
 
 @pytest.mark.parametrize("bad", [1.01, -0.1, float("nan"), float("inf"), "nan", "7", Decimal("NaN"), Decimal(2), 2, -1])

@@ -212,6 +212,8 @@ def _texts(attempt: Attempt, response: ResponseSnapshot | None) -> list[str | No
             parts.append(attempt.result.value)
     for source in attempt.sources or ():
         texts += _texts_of(source)
+    if isinstance(attempt.confidence, Score):
+        parts.append(snapshot(attempt.confidence.signals))
     texts += [part.decode() if isinstance(part, bytes) else part for part in parts if isinstance(part, bytes | str)]
     return texts
 
