@@ -63,7 +63,7 @@ WITH scoped AS (
         /* by */ tool, /* end by */
         tool AS of_tool,
         -- the parts of call_key(), as numbers: texts and the key itself would take longer, and twice the memory
-        text_key(call_id) AS call_no,
+        text_key(call_id) AS call_number,
         text_key(coalesce(conversation_id, host)) AS conversation_or_host,
         CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS process,
         CASE WHEN conversation_id IS NOT NULL THEN text_key(conversation_id) END AS conversation_no,
@@ -112,7 +112,7 @@ per_call AS (
         CAST(count(*) FILTER (WHERE ms > q.p95) AS DOUBLE) AS slowest
     FROM numbered AS s
     JOIN percentiles AS q ON q.grp = s.grp AND q.side = s.side
-    GROUP BY s.grp, s.side, of_tool, call_no, conversation_no, conversation_or_host, process
+    GROUP BY s.grp, s.side, of_tool, call_number, conversation_no, conversation_or_host, process
 ),
 judged_per_call AS (
     SELECT
@@ -127,7 +127,7 @@ judged_per_call AS (
         coalesce(sum(p), 0.0) AS confidence
     FROM numbered
     WHERE correct IS NOT NULL
-    GROUP BY grp, side, of_tool, call_no, conversation_no, conversation_or_host, process
+    GROUP BY grp, side, of_tool, call_number, conversation_no, conversation_or_host, process
 ),
 draws AS (
     SELECT grp, side, in_conversation, CAST(count(*) AS DOUBLE) AS calls, sum(failed) AS failed, sum(attempts) AS attempts,

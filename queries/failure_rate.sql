@@ -86,7 +86,7 @@ WITH scoped AS (
 ),
 -- only call ids with several attempts are sorted, because most have one
 multi_attempt_calls AS (
-    SELECT text_key(call_id) AS call_no FROM scoped GROUP BY text_key(call_id) HAVING count(*) > 1
+    SELECT text_key(call_id) AS call_number FROM scoped GROUP BY text_key(call_id) HAVING count(*) > 1
 ),
 -- from_last: 1 for the last attempt of a call; draw: one for all attempts of a call, although each may have its own trace
 ranked AS (
@@ -97,11 +97,11 @@ ranked AS (
         ) AS from_last,
         /* rollups */ md5_number_lower( /* end rollups */ min(own_draw) OVER (PARTITION BY call_id, of_tool, conversation_or_host, process) /* rollups */ ) /* end rollups */ AS draw
     FROM scoped
-    WHERE text_key(call_id) IN (SELECT call_no FROM multi_attempt_calls)
+    WHERE text_key(call_id) IN (SELECT call_number FROM multi_attempt_calls)
     UNION ALL
     SELECT *, 1 AS from_last, /* rollups */ md5_number_lower( /* end rollups */ own_draw /* rollups */ ) /* end rollups */ AS draw
     FROM scoped
-    WHERE text_key(call_id) NOT IN (SELECT call_no FROM multi_attempt_calls)
+    WHERE text_key(call_id) NOT IN (SELECT call_number FROM multi_attempt_calls)
     /* rollups */
     UNION ALL BY NAME
     SELECT

@@ -76,7 +76,7 @@ WITH scoped AS (
 ),
 -- call ids with several attempts; most calls have one attempt and need no sorting
 multi_attempt_calls AS (
-    SELECT text_key(call_id) AS call_no FROM scoped GROUP BY text_key(call_id) HAVING count(*) > 1
+    SELECT text_key(call_id) AS call_number FROM scoped GROUP BY text_key(call_id) HAVING count(*) > 1
 ),
 -- end_span: the attempt that ended the call, its last finished one, or its last one if none finished
 ended AS (
@@ -85,7 +85,7 @@ ended AS (
         ORDER BY finished DESC, attempt_order(attempt, started_at, span_id) DESC
     ) AS end_span
     FROM scoped
-    WHERE text_key(call_id) IN (SELECT call_no FROM multi_attempt_calls)
+    WHERE text_key(call_id) IN (SELECT call_number FROM multi_attempt_calls)
 ),
 -- only calls with several attempts, in order of time
 chained AS (
@@ -158,7 +158,7 @@ single_clusters AS (
         count(tool_ms) FILTER (WHERE finished) AS timed,
         count(*) AS n
     FROM scoped
-    WHERE text_key(call_id) NOT IN (SELECT call_no FROM multi_attempt_calls)
+    WHERE text_key(call_id) NOT IN (SELECT call_number FROM multi_attempt_calls)
     GROUP BY ALL
 ),
 repeated_clusters AS (

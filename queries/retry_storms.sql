@@ -56,12 +56,12 @@ WITH scoped AS (
 ),
 -- call ids with several attempts; most calls have one attempt and need no sorting
 multi_attempt_calls AS (
-    SELECT text_key(call_id) AS call_no FROM scoped GROUP BY text_key(call_id) HAVING count(*) > 1
+    SELECT text_key(call_id) AS call_number FROM scoped GROUP BY text_key(call_id) HAVING count(*) > 1
 ),
 numbered AS (
     SELECT *, draw_key(conversation_id, trace_id) AS cluster, 1 AS attempt_no
     FROM scoped
-    WHERE text_key(call_id) NOT IN (SELECT call_no FROM multi_attempt_calls)
+    WHERE text_key(call_id) NOT IN (SELECT call_number FROM multi_attempt_calls)
     UNION ALL
     SELECT *,
         draw_key(conversation_id, min(trace_id) OVER (PARTITION BY call_key(tool, call_id, conversation_id, host, pid))) AS cluster,
@@ -70,7 +70,7 @@ numbered AS (
             ORDER BY finished DESC, attempt_order(attempt, started_at, span_id)
         ) AS attempt_no
     FROM scoped
-    WHERE text_key(call_id) IN (SELECT call_no FROM multi_attempt_calls)
+    WHERE text_key(call_id) IN (SELECT call_number FROM multi_attempt_calls)
 ),
 -- the attempts of a conversation in a window: n of them, f failed, r were retries
 clustered AS (

@@ -57,14 +57,14 @@ WITH scoped AS (
 ),
 -- call ids with several attempts; most calls have one attempt and need no sorting
 multi_attempt_calls AS (
-    SELECT text_key(call_id) AS call_no FROM scoped GROUP BY text_key(call_id) HAVING count(*) > 1
+    SELECT text_key(call_id) AS call_number FROM scoped GROUP BY text_key(call_id) HAVING count(*) > 1
 ),
 numbered AS (
     SELECT *, row_number() OVER (
         PARTITION BY call_key(tool, call_id, conversation_id, host, pid) ORDER BY finished DESC, attempt_order(attempt, started_at, span_id)
     ) AS attempt_no
     FROM scoped
-    WHERE text_key(call_id) IN (SELECT call_no FROM multi_attempt_calls)
+    WHERE text_key(call_id) IN (SELECT call_number FROM multi_attempt_calls)
 ),
 with_success AS (
     SELECT *,
@@ -93,7 +93,7 @@ ended AS (
             CASE WHEN finished AND status <> 'error' THEN 1 END AS success_no,
             trace_id AS first_trace
         FROM scoped
-        WHERE text_key(call_id) NOT IN (SELECT call_no FROM multi_attempt_calls)
+        WHERE text_key(call_id) NOT IN (SELECT call_number FROM multi_attempt_calls)
     ) AS all_calls
     GROUP BY ALL
 ),

@@ -86,6 +86,6 @@ def compare(
     if min_n is not None:
         params["min_n"] = min_n
     output = QueryOutput(form=form, limit=limit, columns=tuple(columns or ()), everything=everything)
-    result = run_query(find("compare"), [] if by == ["none"] else by, params, output, store)
+    result = run_query(find("compare"), by, params, output, store)
     if gate:
         exit_on_regression(result, gate)

@@ -68,14 +68,14 @@ def paths(
     """
     from tooltrace.cli.named_query import QueryOutput, run_query
 
-    if by and form in GRAPHS:
+    if by is not None and form in GRAPHS:
         raise UsageError(f"--by groups the rows of a table; {form} is one graph: leave --by out, or pass --agent")
     given = {"since": since, "until": until, "tool": tool, "agent": agent, "min_n": min_n}
     params: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     query = find("paths")
     if form not in GRAPHS:
         output = QueryOutput(form=form, limit=limit, columns=tuple(columns or ()), everything=everything)
-        run_query(query, [] if by == ["none"] else by, params, output, store)
+        run_query(query, by, params, output, store)
         return
     from tooltrace.report.path_graph import as_dot, as_mermaid, path_edges
 

@@ -27,9 +27,15 @@ def _listed(_ctx: click.Context, _param: click.Parameter, text: str | None) -> l
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
+def _grouping(context: click.Context, parameter: click.Parameter, text: str | None) -> list[str] | None:
+    """Return the dimensions; an empty list for 'none', None without the option."""
+    names = _listed(context, parameter, text)
+    return [] if names == ["none"] else names
+
+
 by_option = click.option(
     "--by",
-    callback=_listed,
+    callback=_grouping,
     shell_complete=complete_dimensions,
     help="Group by these dimensions, comma-separated: tool, version, code, agent, …, attributes.NAME. 'none' gives one row.",
 )
@@ -116,15 +122,14 @@ def query(
     from tooltrace.cli.named_query import QueryOutput, find_query, run_query
 
     found = find_query(name)
-    groups = [] if by == ["none"] else by
     values = {**{key: value for key, value in common.items() if value is not None}, **_parse_params(params)}
     if explain:
         from tooltrace.store.macros import with_definitions
 
-        click.echo(clean(with_definitions(found.render_with_values(groups, **values)), lines=True), nl=False)
+        click.echo(clean(with_definitions(found.render_with_values(by, **values)), lines=True), nl=False)
         return
     output = QueryOutput(form=form, limit=limit, columns=tuple(columns or ()), everything=everything)
-    run_query(found, groups, values, output, store)
+    run_query(found, by, values, output, store)
 
 
 def _catalogue() -> QueryResult:

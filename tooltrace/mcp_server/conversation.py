@@ -40,7 +40,7 @@ async def _conversation(store: ServedStore, _caller: Caller, given: dict[str, An
     conversation = given["id"]
     steps = (await store.query("steps", conversation=conversation)).dicts()
     if not steps:
-        raise QueryError("there is no conversation with this id: attempts() shows the conversation of each attempt")
+        raise QueryError("no conversation with this id: the column conversation of attempts() has the ids")
     loops = (await store.query("loops", conversation=conversation, limit=MAX_LOOPS)).dicts()
     requests: dict[str, str] = {}
     if loops:
