@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from benchmarks.apart import apart
 from tooltrace.store.connection import attach, connect, detach
 from tooltrace.store.migrations import migrate
 from tooltrace.store.paths import StorePaths
@@ -149,3 +150,12 @@ def make_history(store: Path, rows: int) -> None:
     con.execute(f"CHECKPOINT {STORE}")
     detach(con)
     con.close()
+
+
+def make_history_apart(store: Path, rows: int) -> None:
+    """Make the history in a process of its own, so that its memory and CPU time are not those of the measurement."""
+    apart(_make, store, rows)
+
+
+def _make(_folder: Path, store: Path, rows: int) -> None:
+    make_history(store, rows)

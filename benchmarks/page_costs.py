@@ -26,8 +26,7 @@ import duckdb
 from playwright.async_api import ViewportSize, async_playwright
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from benchmarks.apart import apart
-from benchmarks.history import make_history
+from benchmarks.history import make_history_apart
 from benchmarks.page import machine
 from benchmarks.pages import milliseconds
 from tooltrace.analysis import query_store
@@ -180,15 +179,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = options.store or Path(folder) / "history.duckdb"
         if not store.exists():
-            apart(_make, store, options.rows)
+            make_history_apart(store, options.rows)
         print("| what | measured | aim | |\n|---|---:|---:|---|")
         for row in measure(store, Path(folder), options.rows):
             print(row, flush=True)
     print(f"\n{machine({'DuckDB': duckdb.__version__})}; load when it ended: {os.getloadavg()[0]:.1f}")
-
-
-def _make(_folder: Path, store: Path, rows: int) -> None:
-    make_history(store, rows)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,7 @@ from threading import Thread
 from typing import Any, Literal
 
 import tooltrace as tt
-from benchmarks.apart import apart
-from benchmarks.history import make_history
+from benchmarks.history import make_history_apart
 from tooltrace.store.file_lock import Lock
 
 PAUSE_SECONDS = 0.5
@@ -148,10 +147,6 @@ def measure(store: str, fold: Literal["on_query", "background"], options: argpar
     )
 
 
-def _make(_folder: Path, store: Path, rows: int) -> None:
-    make_history(store, rows)
-
-
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Measure questions while other processes write.")
@@ -169,7 +164,7 @@ def main() -> None:
     ]
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "waits.duckdb"
-        apart(_make, store, options.rows)
+        make_history_apart(store, options.rows)
         lines += [measure(str(store), fold, options) for fold in ("on_query", "background")]
     sys.stdout.write("\n".join(lines) + "\n")
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import tooltrace as tt
 from benchmarks.apart import apart
-from benchmarks.history import make_history
+from benchmarks.history import make_history_apart
 
 ABSENT: Final = "nowherefound"
 QUESTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
@@ -36,11 +36,6 @@ def marks(store: Path) -> dict[str, Any]:
     """Return the parameters by which the list of conversations asks for its marks of loops, where it is sorted by calls."""
     rows = tt.query("conversations", store=store, sort="-calls", limit=50).fetchall()
     return {"conversations": "\n".join(row[0] for row in rows), "since": min(row[2] for row in rows).isoformat()}
-
-
-def make(_folder: Path, store: Path, rows: int) -> None:
-    """Make a history of ``rows`` attempts."""
-    make_history(store, rows)
 
 
 def measure(_folder: Path, store: Path, runs: int) -> list[tuple[str, float, float]]:
@@ -77,7 +72,7 @@ def main() -> None:
         for given in options.histories:
             store = Path(folder) / f"{given}.duckdb" if given.isdecimal() else Path(given)
             if given.isdecimal():
-                apart(make, store, int(given))
+                make_history_apart(store, int(given))
             measured[f"{int(given):,}" if given.isdecimal() else store.stem] = apart(measure, store, options.runs)
     sys.stdout.write("\n".join(lines(measured)) + "\n")
 
