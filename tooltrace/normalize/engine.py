@@ -10,6 +10,7 @@ import msgspec
 from tooltrace import faults
 from tooltrace.core.response import ToolResponse, is_response
 from tooltrace.faults import pass_on_signal
+from tooltrace.normalize.member_reader import ByMemberNames
 from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.normalize.rule import ResultView, Rule
 from tooltrace.normalize.terms import snake_case
@@ -28,8 +29,7 @@ class RuleIndex:
         self._of_texts: dict[Callable[[str], bool] | None, list[int]] = {}
         self._of_arrays: list[int] = []
         self._of_all: list[int] = []
-        self._by_names: dict[tuple[str, ...], tuple[Rule, ...]] = {}
-        """Candidates of plain objects by the names of their members: a tool's results have the same names."""
+        self._of_plain_objects: ByMemberNames[tuple[Rule, ...]] = ByMemberNames()
         for number, rule in enumerate(self.rules):
             self._add(number, rule)
         self.reads_any = any(not self.rules[number].live for number in self._of_all)
@@ -97,21 +97,14 @@ class RuleIndex:
 
     def _of_members(self, names: tuple[str, ...]) -> tuple[Rule, ...]:
         """Return the rules that may recognise an object whose members have these ``names``."""
-        found = self._by_names.get(names)
+        found = self._of_plain_objects.get(names)
         if found is None:
             numbers = {*self._of_all, *self._numbers_of(names)}
             found = tuple([self.rules[number] for number in sorted(numbers)])
-            if sum(map(len, names)) <= _MAX_NAMES_LENGTH:
-                if len(self._by_names) >= _MAX_NAMES:
-                    self._by_names.clear()
-                self._by_names[names] = found
+            self._of_plain_objects.keep(names, found)
         return found
 
 
-_MAX_NAMES = 2048
-"""Maximum number of objects with different names whose candidates are kept."""
-_MAX_NAMES_LENGTH = 1024
-"""Maximum characters of all names of such an object."""
 _cached: dict[int, RuleIndex] = {}
 _MAX_CACHED = 64
 

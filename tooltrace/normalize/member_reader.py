@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from tooltrace.normalize.terms import snake_case
+
+T = TypeVar("T")
+
+
+class ByMemberNames(dict[tuple[str, ...], T]):
+    """Values by the names of an object's members, bounded: a tool's results have the same names, and several rules read each."""
+
+    MAX_ENTRIES = 2048
+    MAX_CHARACTERS = 1024
+    """Maximum characters of the names of an entry."""
+
+    def keep(self, names: tuple[str, ...], value: T) -> None:
+        """Keep ``value`` for objects with these ``names``, unless they are long."""
+        if sum(map(len, names)) <= self.MAX_CHARACTERS:
+            if len(self) >= self.MAX_ENTRIES:
+                self.clear()
+            self[names] = value
 
 
 class _Names(NamedTuple):
@@ -17,11 +34,7 @@ class _Names(NamedTuple):
     """The names in snake case."""
 
 
-_known: dict[tuple[str, ...], _Names] = {}
-"""Names of the members of objects read before: several rules read each object, and a tool's results have the same names."""
-_MAX_KNOWN = 2048
-_MAX_NAMES_LENGTH = 1024
-"""Maximum characters of all names of an object that are kept."""
+_known: ByMemberNames[_Names] = ByMemberNames()
 
 
 def _names_of(data: Mapping[str, Any]) -> _Names:
@@ -29,10 +42,7 @@ def _names_of(data: Mapping[str, Any]) -> _Names:
     known = _known.get(names)
     if known is None:
         known = _spelled(names)
-        if sum(map(len, names)) <= _MAX_NAMES_LENGTH:
-            if len(_known) >= _MAX_KNOWN:
-                _known.clear()
-            _known[names] = known
+        _known.keep(names, known)
     if len(known.spellings) != len(names) and None in data.values():
         # Nulls come last, so that a null does not hide a value under another spelling of its name.
         return _spelled(tuple(sorted(names, key=lambda name: data[name] is None)))

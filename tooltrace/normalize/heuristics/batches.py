@@ -44,7 +44,7 @@ _OF_A_PART = frozenset(
 """Members with which a row reports its own success; a row with other members may be an entity."""
 _LISTS = ("results", "items", "responses")
 _HOLDERS = ("output", "data")
-_SAID = frozenset({"code", "message"})
+_CODE_AND_MESSAGE = frozenset({"code", "message"})
 _BARE = frozenset({"code", "message", "request_id", "type"})
 """Members of a row that is nothing but an error."""
 
@@ -200,11 +200,15 @@ def _flag(row: dict[str, Any]) -> bool | None:
 
 def _bare_errors(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows that are only a code and a message, if the other rows have neither."""
-    failed = [row for row in rows if row.keys() >= _SAID and row.keys() <= _BARE and isinstance(row["message"], str)]
+    failed = [
+        row
+        for row in rows
+        if row.keys() >= _CODE_AND_MESSAGE and row.keys() <= _BARE and isinstance(row["message"], str)
+    ]
     if not failed:
         return []
     others = [row for row in rows if row not in failed]
-    return failed if all(_SAID.isdisjoint(row) for row in others) else []
+    return failed if all(_CODE_AND_MESSAGE.isdisjoint(row) for row in others) else []
 
 
 RULES: tuple[Rule, ...] = (BATCH, ROWS)
