@@ -11,15 +11,12 @@ from collections.abc import Hashable, Iterable, Mapping
 from statistics import NormalDist
 from typing import Any, Final, NamedTuple
 
+from tooltrace.store.macros import T_COEFFICIENTS, Z_95
+
 MIN_N: Final = 20
 """Items below which a proportion is marked ``too_few``, as in the named queries."""
 MIN_CLUSTERS: Final = 5
 """Clusters of several items below which a proportion is marked ``too_few``."""
-_Z: Final = 1.959963984540054
-_T_COEFFICIENTS: Final = (
-    *(1.210348549, 0.7081166046, 0.1463588379, -0.2046624389, -0.1469073141, 0.2639412113, -0.1312157597),
-    0.0231844954,
-)
 
 
 class Proportion(NamedTuple):
@@ -81,7 +78,7 @@ class ClusterSums(NamedTuple):
         effect = self._effect()
         spread = 0.0 if s <= 0 or s >= n else min(s * s / ss, (n - s) * (n - s) / (nn - 2 * sn + ss))
         total = effect + 0.7 / (0.7 + spread) * max(0.0, nn / n - effect)
-        return max(equal, n / total * (_Z / _t_quantile(max(1.0, equal - 1))) ** 2)
+        return max(equal, n / total * (Z_95 / _t_quantile(max(1.0, equal - 1))) ** 2)
 
     def _effect(self) -> float:
         """Return the variance between clusters as a multiple of that of independent items: the macro ``cluster_effect``."""
@@ -152,6 +149,6 @@ def wilson(k: float, n: float, comparisons: int = 1) -> tuple[float, float]:
 def _t_quantile(df: float) -> float:
     """Return the 0.975 quantile of Student's t: the macro ``t_quantile``."""
     total = 0.0
-    for coefficient in reversed(_T_COEFFICIENTS):
+    for coefficient in reversed(T_COEFFICIENTS):
         total = (total + coefficient) / df
-    return _Z * math.exp(total)
+    return Z_95 * math.exp(total)

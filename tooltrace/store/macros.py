@@ -30,6 +30,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+Z_95: Final = 1.959963984540054
+"""0.975 quantile of the normal distribution."""
+T_COEFFICIENTS: Final = (
+    *(1.210348549, 0.7081166046, 0.1463588379, -0.2046624389, -0.1469073141, 0.2639412113, -0.1312157597),
+    0.0231844954,
+)
+"""The 0.975 quantile of Student's t is Z_95 * exp(the sum of T_COEFFICIENTS[i] / df ** (i + 1))."""
+
 
 @dataclass(frozen=True, slots=True)
 class Macro:
@@ -125,6 +133,14 @@ def _replace_all(column: str, patterns: tuple[tuple[str, str], ...]) -> str:
     return expression
 
 
+def _t_polynomial() -> str:
+    """Return the polynomial of T_COEFFICIENTS in 1 / df, without the last division."""
+    *rest, expression = map(str, T_COEFFICIENTS)
+    for coefficient in reversed(rest):
+        expression = f"({coefficient} + {expression} / df)"
+    return expression
+
+
 def _without_times() -> str:
     """Return the expression of the macro ``without_times``: most values have nothing to replace, and one search shows that."""
     searched = "|".join(pattern for pattern, _ in _TIMES)
@@ -162,8 +178,7 @@ MACROS: Final = (
     Macro(
         "t_quantile",
         ("df",),
-        "1.959963984540054 * exp((1.210348549 + (0.7081166046 + (0.1463588379 + (-0.2046624389 + (-0.1469073141 "
-        "+ (0.2639412113 + (-0.1312157597 + 0.0231844954 / df) / df) / df) / df) / df) / df) / df) / df)",
+        f"{Z_95} * exp({_t_polynomial()} / df)",
         "0.975 quantile of Student's t with df >= 1 degrees of freedom, whole or not: a polynomial in 1 / df, precise to "
         "2e-7 of the value.",
     ),
