@@ -15,14 +15,14 @@
 --   until           timestamp = NULL  attempts that started before this time
 --   limit           integer = 20     maximum number of rows
 -- columns:
---   before               text  id of the conversation with before_version
---   after                text  id of the conversation with version
---   same_start           flag  whether both begin with the same call
---   first_tool           text  tool of the first call of before
---   before_started       time  start of before
---   after_started        time  start of after
---   before_conversations count conversations with before_version, alone of the two
---   after_conversations  count conversations with version, alone of the two
+--   before                text   id of the conversation with before_version
+--   after                 text   id of the conversation with version
+--   same_start            flag   whether both begin with the same call
+--   first_tool            text   tool of the first call of before
+--   before_started        time   start of before
+--   after_started         time   start of after
+--   before_conversations  count  conversations with before_version, alone of the two
+--   after_conversations   count  conversations with version, alone of the two
 -- important: before, after, same_start, first_tool, before_started, after_started
 -- next: show --conversation {after}
 WITH sides AS (

@@ -125,8 +125,9 @@ def test_every_suggested_next_command_runs(demo: Path, monkeypatch: pytest.Monke
             "compare": "before_version=1.2",
             "conversation_calls": f"conversation={(demo / 'conversations').read_text().split()[0]}",
             "find": "text=e",
+            "version_pairs": "before_version=1.2 version=1.3",
         }
-        more = ["-p", required[name]] if name in required else []
+        more = [part for value in required.get(name, "").split() for part in ("-p", value)]
         done = CliRunner().invoke(cli, ["query", name, *more])
         assert done.exit_code == 0, f"{name}: {done.output}"
         last = done.stderr.splitlines()[-1]
