@@ -7,14 +7,14 @@
 -- cut or summarised on the way costs less than carried_tokens says. Of a call with several attempts, those count whose
 -- message to the model was recorded, else the last one.
 --
--- Tokens are exact where somebody counted them: configure(tokens=…) (counted), or the provider of the model (by_usage). Of two
--- successive calls of one model in a trace, the second reads what the first read and wrote, and the results between them:
--- input tokens of the second - input and output tokens of the first. That is the result, with the few tokens that frame a
--- message, where it is the only one between them. Several results share that sum in proportion to their estimates
--- (by_turn). The usage is not used where reasoning may be among the output, where a call was declined or paused, where several
--- agents share the trace, and where the sum is not between a third and three times the estimate (and 50 tokens for each
--- result): then something else was added or removed too. Usage is read from the attributes of the GenAI conventions,
--- OpenInference, OpenLLMetry and the AI SDK.
+-- Tokens are exact where they were counted: by configure(tokens=…) (counted), or by the provider of the model (by_usage).
+-- A model call reads what the previous call of the same model in the trace read and wrote, and the results between the two
+-- calls. These results have: input tokens of the call - input tokens and output tokens of the previous call. A single
+-- result has all of them, with the few tokens that frame a message; several results share them in proportion to their
+-- estimates (by_turn). The usage is ignored if the previous call reports reasoning tokens, if a call of the trace was
+-- declined or paused, if several agents share the trace, or if the difference is not between a third and three times the
+-- estimate (and 50 tokens for each result), because other messages were then added or removed. Usage is read from the
+-- attributes of the GenAI conventions, OpenInference, OpenLLMetry and the AI SDK.
 --
 -- Other tokens are an estimate from what the model received, else from the text or the data of the result: 1 for a character
 -- of three bytes in UTF-8, 0.26 for one of ASCII, and 0.37 for one of JSON without spaces. Measured against four tokenizers,

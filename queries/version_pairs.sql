@@ -75,7 +75,9 @@ pairs AS (
     WHERE b.side = $before_version AND a.side = $version AND a.side <> b.side
       AND b.of_request = 1 AND a.of_request = 1 AND b.is_known
     UNION ALL
-    SELECT b.conversation, a.conversation, false, b.tool, b.started_at, a.started_at, b.conversations, a.conversations, 2
+    SELECT b.conversation AS before, a.conversation AS after, false AS same_start, b.tool AS first_tool,
+        b.started_at AS before_started, a.started_at AS after_started,
+        b.conversations AS before_conversations, a.conversations AS after_conversations, 2 AS newness
     FROM newest AS b
     JOIN newest AS a ON a.of_side = b.of_side
     WHERE b.side = $before_version AND a.side = $version AND a.side <> b.side

@@ -220,7 +220,7 @@ def test_a_call_that_waited_for_a_person_leaves_estimates(engine, traced, ending
     assert exact(con) == (26, "estimate")
 
 
-def test_spans_around_model_calls_and_model_calls_inside_tools_are_no_turns(engine, traced):
+def test_spans_around_model_calls_and_model_calls_inside_tools_are_left_out(engine, traced):
     first = model_call(0, 1000, 20, parent=f"{7:016x}")
     agent = Span(
         trace_id=TRACE, span_id=f"{7:016x}", name="run", started_at=START, duration_ms=9000.0,

@@ -82,7 +82,7 @@ def test_a_counter_ends_where_the_result_changes_and_equal_calls_remain_a_loop(e
     assert kinds(engine(*talk.records)) == [("list", "repeat", 1, 3)], "page 3, three times"
 
 
-def test_a_counter_may_begin_anew(engine, talk):
+def test_a_counter_may_start_again(engine, talk):
     for turn in (1, 2, 3, 4):
         talk.call("list", {"shop": "north", "try": turn}, "nothing")
     talk.now += timedelta(hours=1)
@@ -94,7 +94,7 @@ def test_a_counter_may_begin_anew(engine, talk):
 
 
 @pytest.mark.parametrize("name", ["page", "pageNumber", "start_line", "order_ids", "chunk"])
-def test_a_number_that_addresses_something_is_no_counter(engine, talk, name):
+def test_a_number_that_addresses_something_is_not_a_counter(engine, talk, name):
     for turn in range(1, 6):
         talk.call("read", {"path": "a.txt", name: turn}, "blank")
     assert kinds(engine(*talk.records)) == []

@@ -360,7 +360,7 @@ def listed(page, expected):
     until(page, f"JSON.stringify({COUNTS}) === '{json.dumps(expected, separators=(',', ':'))}'")
 
 
-def test_the_list_goes_on_while_nobody_reads_it_and_stands_still_while_somebody_does(shown, page, tmp_path):
+def test_the_list_is_live_and_stands_still_under_the_pointer_and_the_pause(shown, page, tmp_path):
     client = shown(call(conversation_id="first"))
     page.goto(f"{client.base_url}/conversations")
     listed(page, [["first", "1"]])
