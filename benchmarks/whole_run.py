@@ -24,6 +24,7 @@ QUESTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     ("`conversations`", "conversations", {}),
     ("`conversations` with a text", "conversations", {"text": "question 17"}),
     ("`conversation_calls`", "conversation_calls", {"conversation": "conversation_101"}),
+    ("`version_pairs`", "version_pairs", {"before_version": "1.1", "version": "1.2"}),
     ("`find`, no match", "find", {"text": ABSENT}),
     ("`find`, no match, complete words", "find", {"text": ABSENT, "words": "yes"}),
     ("`find`, many matches", "find", {"text": "results"}),

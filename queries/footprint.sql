@@ -2,16 +2,24 @@
 --
 -- One row per group, the most expensive first. A result is read once when the model gets it, and again in each later turn of
 -- the conversation, because the conversation is sent to the model as a whole: carried_tokens = tokens * later turns. Calls
--- of one agent that overlap in time are one turn. Where the store has spans of model calls with their usage
--- (gen_ai.usage.input_tokens) in the traces of a conversation, the model calls after the result are counted instead. A
--- conversation that is cut or summarised on the way costs less than carried_tokens says. Of a call with several attempts,
--- those count whose message to the model was recorded, else the last one.
+-- of one agent that overlap in time are one turn. Where the store has spans of model calls with their usage in the traces
+-- of a conversation, the model calls after the result are counted instead, except those inside a tool. A conversation that is
+-- cut or summarised on the way costs less than carried_tokens says. Of a call with several attempts, those count whose
+-- message to the model was recorded, else the last one.
 --
--- Tokens are those that configure(tokens=…) counted (counted), else an estimate from what the model received, else from the
--- text or the data of the result: 1 for a character of three bytes in UTF-8, 0.26 for one of ASCII, and 0.37 for one of JSON
--- without spaces. Measured against four tokenizers, the sum is 17 % too low to 15 % too high for English, code, JSON and
--- Chinese, up to 31 % too low for tables of numbers, and wrong by up to a factor of 2 for Russian, Greek and Arabic
--- (docs/explanation/footprint.md).
+-- Tokens are exact where they were counted: by configure(tokens=…) (counted), or by the provider of the model (by_usage).
+-- A model call reads what the previous call of the same model in the trace read and wrote, and the results between the two
+-- calls. These results have: input tokens of the call - input tokens and output tokens of the previous call. A single
+-- result has all of them, with the few tokens that frame a message; several results share them in proportion to their
+-- estimates (by_turn). The usage is ignored if the previous call reports reasoning tokens, if a call of the trace was
+-- declined or paused, if several agents share the trace, or if the difference is not between a third and three times the
+-- estimate (and 50 tokens for each result), because other messages were then added or removed. Usage is read from the
+-- attributes of the GenAI conventions, OpenInference, OpenLLMetry and the AI SDK.
+--
+-- Other tokens are an estimate from what the model received, else from the text or the data of the result: 1 for a character
+-- of three bytes in UTF-8, 0.26 for one of ASCII, and 0.37 for one of JSON without spaces. Measured against four tokenizers,
+-- the sum is 17 % too low to 15 % too high for English, code, JSON and Chinese, up to 31 % too low for tables of numbers,
+-- and wrong by up to a factor of 2 for Russian, Greek and Arabic (docs/explanation/footprint.md).
 --
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
@@ -34,9 +42,12 @@
 --   repeated_share   share   repeated_tokens / tokens; a share of tokens, and so without interval
 --   saved_tokens     count   tokens and carried tokens beyond `cut` tokens of each result
 --   saved_share      share   saved_tokens / (tokens + carried_tokens); a share of tokens, and so without interval
---   counted          aside   results whose tokens were counted, not estimated
+--   tokens_by        text    sources of the tokens: counted, usage, turn, estimate
+--   counted          aside   results whose tokens configure(tokens=…) counted
+--   by_usage         aside   results whose tokens are those that the usage of model calls grew by
+--   by_turn          aside   results that share those of a turn, in proportion to their estimates
 --   unknown          aside   attempts of which neither a message nor a result is recorded
--- important: results, tokens, carried_tokens, share, max_tokens, repeated_share, saved_share
+-- important: results, tokens, carried_tokens, share, max_tokens, repeated_share, saved_share, tokens_by
 -- hidden: results
 -- verdict: max(share) {group} takes most of the context: {share} of all tokens of results, {tokens} read once and
 --   {carried_tokens} carried through later turns.
@@ -99,10 +110,58 @@ copies AS (
     ) AS numbered
     WHERE copy_no > 1
 ),
-model_calls AS (
-    SELECT trace_id, span_id, epoch_us(started_at) AS started_us
+described_spans AS (
+    SELECT
+        trace_id,
+        span_id,
+        parent_span_id,
+        epoch_us(started_at) AS started_us,
+        epoch_us(started_at) + CAST(1000 * coalesce(known_ms(duration_ms), 0) AS BIGINT) AS ended_us,
+        CAST("attributes" AS VARCHAR) AS described
     FROM spans
-    WHERE json_extract_string("attributes", '$."gen_ai.usage.input_tokens"') IS NOT NULL
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+),
+-- regular expressions, because a span may hold the prompt: to parse it as JSON takes several times as long
+spans_with_usage AS (
+    SELECT *, regexp_extract(
+        described,
+        '"(gen_ai\.usage\.(input|prompt)_tokens|llm\.token_count\.prompt|ai\.usage\.(input|prompt)Tokens)":\s*"?([0-9]+)',
+        4
+    ) AS input_tokens
+    FROM described_spans
+    WHERE regexp_matches(
+        described,
+        '"(gen_ai\.usage\.(input|prompt)_tokens|llm\.token_count\.prompt|ai\.usage\.(input|prompt)Tokens)":\s*"?[0-9]'
+    )
+),
+-- spans around those of model calls, such as agents and chains, may repeat the sum of their usage
+model_calls AS (
+    SELECT
+        trace_id,
+        span_id,
+        started_us,
+        ended_us,
+        TRY_CAST(input_tokens AS DOUBLE) AS input_tokens,
+        TRY_CAST(regexp_extract(
+            described,
+            '"(gen_ai\.usage\.(output|completion)_tokens|llm\.token_count\.completion|ai\.usage\.(output|completion)Tokens)":\s*"?([0-9]+)',
+            4
+        ) AS DOUBLE) AS output_tokens,
+        regexp_matches(described, '"(gen_ai|llm|ai)\.[A-Za-z_.]*reasoning[A-Za-z_.]*":\s*"?[1-9]') AS has_reasoning,
+        regexp_extract(
+            described, '"(gen_ai\.request\.model|gen_ai\.response\.model|llm\.model_name|ai\.model\.id)":\s*"([^"]*)"', 2
+        ) AS model
+    FROM spans_with_usage
+    WHERE span_id NOT IN (SELECT parent_span_id FROM spans_with_usage WHERE parent_span_id IS NOT NULL)
+      AND NOT regexp_matches(
+        described,
+        '"gen_ai\.operation\.name":\s*"(invoke_agent|create_agent|invoke_workflow|execute_tool|embeddings)"'
+      )
+      AND NOT regexp_matches(
+        described,
+        '"openinference\.span\.kind":\s*"(AGENT|CHAIN|TOOL|EMBEDDING|RETRIEVER|RERANKER|GUARDRAIL|EVALUATOR)"'
+      )
 ),
 -- the conversation and the agent of each trace of one agent: the model calls in it are that agent's
 readers AS (
@@ -120,13 +179,19 @@ events AS (
     FROM model_calls AS m
     JOIN readers AS r ON r.trace_id = m.trace_id
 ),
--- is_turn: 1 where a turn begins: a call that no earlier call of the agent overlaps
-with_begin AS (
+with_result_end AS (
     SELECT *,
-        CASE WHEN is_model = 1 OR started_us < max(CASE WHEN is_model = 0 THEN ended_us END) OVER (
+        max(CASE WHEN is_model = 0 THEN ended_us END) OVER (
             PARTITION BY cluster, reader ORDER BY started_us, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) THEN 0 ELSE 1 END AS is_turn
+        ) AS result_ended_us
     FROM events
+),
+-- is_turn: 1 where a turn begins: a call that no earlier call of the agent overlaps. Model calls inside a tool are left out
+with_begin AS (
+    SELECT cluster, reader, span_id, started_us, is_model,
+        CASE WHEN is_model = 1 OR started_us < result_ended_us THEN 0 ELSE 1 END AS is_turn
+    FROM with_result_end
+    WHERE is_model = 0 OR coalesce(started_us >= result_ended_us, true)
 ),
 -- turns and model calls that begin after the result
 with_later AS (
@@ -141,6 +206,47 @@ with_later AS (
         PARTITION BY cluster, reader ORDER BY started_us, span_id ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
     )
 ),
+-- what the model read anew in a call: since the call before of the same model, which ended at from_us
+grown AS (
+    SELECT trace_id, span_id AS turn_id, started_us AS to_us,
+        lag(ended_us) OVER of_model AS from_us,
+        input_tokens - lag(input_tokens) OVER of_model - lag(output_tokens) OVER of_model AS added,
+        lag(has_reasoning) OVER of_model AS after_reasoning
+    FROM model_calls
+    WHERE span_id IN (SELECT span_id FROM with_later WHERE is_model = 1)
+      AND trace_id NOT IN (SELECT trace_id FROM attempts WHERE ending IN ('paused', 'declined', 'expired'))
+    WINDOW of_model AS (PARTITION BY trace_id, model ORDER BY started_us, span_id)
+),
+-- results that ran between two model calls, or partly so
+in_turns AS (
+    SELECT g.turn_id AS turn_id, g.added AS added, r.span_id AS span_id, r.tokens AS tokens, r.is_counted AS is_counted,
+        CASE WHEN r.started_us >= g.from_us AND r.ended_us <= g.to_us THEN 1 ELSE 0 END AS is_inside
+    FROM grown AS g
+    JOIN received AS r ON r.trace_id = g.trace_id
+    WHERE g.added > 0 AND NOT g.after_reasoning AND r.ended_us >= g.from_us AND r.started_us <= g.to_us
+),
+turns AS (
+    SELECT turn_id,
+        max(added) - coalesce(sum(CASE WHEN is_counted THEN tokens END), 0) AS remaining,
+        count(CASE WHEN NOT is_counted THEN 1 END) AS uncounted,
+        coalesce(sum(CASE WHEN NOT is_counted THEN tokens END), 0) AS estimated,
+        count(CASE WHEN NOT is_counted AND tokens IS NULL THEN 1 END) AS unknown
+    FROM in_turns
+    GROUP BY turn_id
+    HAVING min(is_inside) = 1
+),
+-- exact tokens; uncounted: results that share them. A result between the calls of two models is not attributed
+exact AS (
+    SELECT i.span_id AS span_id, max(t.uncounted) AS uncounted,
+        max(CASE WHEN t.uncounted = 1 THEN t.remaining ELSE t.remaining * i.tokens / nullif(t.estimated, 0) END) AS tokens
+    FROM in_turns AS i
+    JOIN turns AS t ON t.turn_id = i.turn_id
+    WHERE NOT i.is_counted
+      AND (t.unknown = 0 AND t.remaining BETWEEN t.estimated / 3 AND 3 * t.estimated + 50 * t.uncounted AND t.remaining > 0
+        OR t.uncounted = 1 AND t.unknown = 1 AND t.remaining > 0)
+    GROUP BY i.span_id
+    HAVING count(*) = 1
+),
 -- readings: how often the model reads the result again
 measured AS (
     SELECT
@@ -149,12 +255,14 @@ measured AS (
         r.span_id AS span_id,
         r.started_us AS started_us,
         r.characters AS characters,
-        r.tokens AS tokens,
-        r.is_counted AS is_counted,
+        coalesce(e.tokens, r.tokens) AS tokens,
+        CASE WHEN r.is_counted THEN 'counted' WHEN e.uncounted = 1 THEN 'usage' WHEN e.uncounted > 1 THEN 'turn'
+            WHEN r.tokens IS NOT NULL THEN 'estimate' END AS tokens_by,
         r.span_id IN (SELECT span_id FROM copies) AS is_copy,
         CASE WHEN l.models > 0 THEN greatest(l.later_models - 1.0, 0.0) ELSE 1.0 * l.later_turns END AS readings
     FROM received AS r
     JOIN with_later AS l ON l.span_id = r.span_id
+    LEFT JOIN exact AS e ON e.span_id = r.span_id
     WHERE l.is_model = 0
       AND ($tool IS NULL OR r.called = $tool)
 ),
@@ -171,7 +279,9 @@ counted AS (
         avg(CASE WHEN tokens IS NOT NULL THEN readings END) AS mean_turns,
         coalesce(sum(CASE WHEN is_copy THEN tokens END), 0.0) AS repeated_tokens,
         coalesce(sum(greatest(tokens - $cut, 0) * (1 + readings)), 0.0) AS saved_tokens,
-        count(CASE WHEN is_counted THEN 1 END) AS counted,
+        count(CASE WHEN tokens_by = 'counted' THEN 1 END) AS counted,
+        count(CASE WHEN tokens_by = 'usage' THEN 1 END) AS by_usage,
+        count(CASE WHEN tokens_by = 'turn' THEN 1 END) AS by_turn,
         count(*) - count(tokens) AS unknown
     FROM measured
     GROUP BY ALL
@@ -192,7 +302,16 @@ SELECT
     repeated_tokens / nullif(tokens, 0) AS repeated_share,
     CAST(round(round(saved_tokens, 6)) AS BIGINT) AS saved_tokens,
     saved_tokens / nullif(tokens + carried_tokens, 0) AS saved_share,
+    nullif(concat_ws(
+        ', ',
+        CASE WHEN counted > 0 THEN 'counted' END,
+        CASE WHEN by_usage > 0 THEN 'usage' END,
+        CASE WHEN by_turn > 0 THEN 'turn' END,
+        CASE WHEN results > counted + by_usage + by_turn THEN 'estimate' END
+    ), '') AS tokens_by,
     counted,
+    by_usage,
+    by_turn,
     unknown
 FROM counted
 ORDER BY round(tokens + carried_tokens, 6) DESC, /* by names */ tool, /* end by */ results DESC

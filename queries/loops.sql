@@ -9,15 +9,18 @@
 -- error: the same error of one tool, with different arguments and no success of that tool between.
 -- poll: as repeat, but a later call with the same arguments got another result: the agent waited, and was not stuck.
 --
--- Arguments are equal if they differ only in times (to the minute or finer), Unix times and members that number a request
--- (request_id, trace_id, nonce, seq, attempt, timestamp and similar); results also in durations. Other numbers and ids are
--- compared, because they tell pages and records apart. Errors are the same if code, type and kind of message are (see the
--- query errors). Polling whose results change is therefore not a loop, and neither are pages, nor calls whose wording
--- differs: a model that asks the same in other words is not found. A tool that only waits (its name has sleep, wait, delay or pause) does not
--- make a loop of the kind repeat. The attempts of a call are one call. Calls that run at the same time are one repetition.
--- Calls without recorded arguments or results are compared with nothing.
+-- Arguments are equal if they differ only in times (to the minute or finer), Unix times, members that number a request
+-- (request_id, trace_id, nonce, seq, attempt, timestamp and similar) and counters; results also in durations. A counter is
+-- a whole number that counts up by 1, from 0 or 1, over successive calls of the tool whose other arguments and results are
+-- equal. A number is not a counter if its name addresses something (page, offset, id, line and similar), if the results only
+-- acknowledge ("ok"), or if it is the only argument. Other numbers and ids are compared, because they tell pages and records
+-- apart. Errors are the same if code, type and kind of message are (see the query errors). Polling whose results change is
+-- therefore not a loop, and neither are pages, nor calls whose wording differs: a model that asks the same in other words is
+-- not found. A tool that only waits (its name has sleep, wait, delay or pause) does not make a loop of the kind repeat. The
+-- attempts of a call are one call. Calls that run at the same time are one repetition. Calls without recorded arguments or
+-- results are compared with nothing.
 --
--- Measured on 40 conversations with planted loops and 40 of polling, pages, retries, bulk writes and waits: all loops were
+-- Measured on 65 conversations with planted loops and 80 of polling, pages, retries, bulk writes and waits: all loops were
 -- found, and nothing else. Of 222 published runs of two agents, 9 had a loop (docs/explanation/loops.md).
 --
 -- parameters:
@@ -40,7 +43,7 @@
 --   distinct_arguments  count  different arguments of the calls, as recorded
 --   distinct_results    count  different results of the calls, as recorded
 --   wasted_ms           ms     time in the tools after the first round
---   wasted_tokens       count  tokens of the results after the first round, as in the query footprint
+--   wasted_tokens       count  tokens of the results after the first round, as counted or estimated in the query footprint
 --   running             flag   the last call of the conversation by this agent is in the loop, and ended less than window_s before `until`
 --   first               time   start of the first call
 --   last                time   start of the last call
@@ -60,6 +63,7 @@ requests AS (
         coalesce(agent, '') AS agent,
         tool,
         arguments_key(CAST(arguments AS VARCHAR)) AS asked,
+        numberless_key(CAST(arguments AS VARCHAR)) AS shape,
         CASE WHEN status = 'error' THEN call_id END AS failed_call_id,
         code
     FROM tool_calls
@@ -69,9 +73,12 @@ requests AS (
       AND ($conversation IS NULL OR draw_key(conversation_id, trace_id) = $conversation)
       AND ($conversations IS NULL OR conversation_id IN (SELECT unnest(string_split(coalesce($conversations, ''), chr(10)))))
 ),
--- conversations in which a tool has k equal calls, or k errors of one code: the others have no loop
+-- conversations in which a tool has k calls that are equal, or equal but for numbers, or k errors of one code: the others
+-- have no loop
 repeating AS (
     SELECT conversation FROM requests WHERE asked IS NOT NULL GROUP BY conversation, agent, tool, asked HAVING count(*) >= $k
+    UNION
+    SELECT conversation FROM requests WHERE shape IS NOT NULL GROUP BY conversation, agent, tool, shape HAVING count(*) >= $k
     UNION
     SELECT conversation
     FROM requests
@@ -100,6 +107,7 @@ candidates AS (
         error_message,
         CAST(arguments AS VARCHAR) AS arguments,
         arguments_key(CAST(arguments AS VARCHAR)) AS asked,
+        numberless_key(CAST(arguments AS VARCHAR)) AS shape,
         text,
         CAST(result AS VARCHAR) AS result,
         answer_tokens(result_tokens, seen_text, seen_length, text, result, error_message, status, full_sizes) AS tokens
@@ -159,7 +167,8 @@ placed AS (
         result,
         row_number() OVER (PARTITION BY conversation, agent ORDER BY first_us, span_id) AS place,
         count(*) OVER (PARTITION BY conversation, agent) AS places,
-        asked
+        asked,
+        shape
     FROM calls
 ),
 with_error AS (
@@ -169,10 +178,55 @@ with_error AS (
 -- asked, answered: arguments and result in normal form; error: the kind of error
 compared AS (
     SELECT *,
-        CASE WHEN asked IS NULL OR count(*) OVER (PARTITION BY conversation, agent, tool, asked) < $k THEN NULL
+        CASE WHEN asked IS NULL
+              OR count(*) OVER (PARTITION BY conversation, agent, tool, asked) < $k
+             AND count(shape) OVER (PARTITION BY conversation, agent, tool, shape) < $k THEN NULL
              ELSE answer_key(status, ending, error_text, text, result, error_message) END AS answered,
         CASE WHEN count(error_text) OVER (PARTITION BY conversation, agent, tool) >= $k THEN error_text END AS error
     FROM with_error
+),
+-- members of arguments that are numbers, one per row, such as "turn":3
+numbers AS (
+    SELECT *, regexp_extract(member, '^"([^"]+)', 1) AS name, TRY_CAST(regexp_extract(member, '([0-9]+)$', 1) AS BIGINT) AS number
+    FROM (
+        SELECT conversation, agent, tool, shape, span_id, place, answered,
+            unnest(string_split(coalesce(number_lines(arguments), ''), chr(10))) AS member
+        FROM compared
+        WHERE shape IS NOT NULL AND answered IS NOT NULL AND (status = 'error' OR NOT is_acknowledgement(text, result))
+    ) AS split
+    WHERE regexp_matches(member, '^"[^"]+":[0-9]+$')
+),
+-- run: calls of a tool, one after the other, whose number counts up by 1 while arguments and results are else equal
+with_run AS (
+    SELECT *,
+        sum(CASE WHEN number = number_before + 1 AND answered = answered_before THEN 0 ELSE 1 END) OVER (
+            PARTITION BY conversation, agent, tool, shape, name ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS run
+    FROM (
+        SELECT *,
+            lag(number) OVER of_member AS number_before,
+            lag(answered) OVER of_member AS answered_before,
+            count(*) OVER (PARTITION BY span_id, name) AS same_name
+        FROM numbers
+        WINDOW of_member AS (PARTITION BY conversation, agent, tool, shape, name ORDER BY place)
+    ) AS with_before
+),
+-- calls with a counter: from 0 or 1, in a member whose name does not say that it addresses something
+with_counter AS (
+    SELECT *,
+        CASE WHEN same_name = 1
+              AND count(*) OVER of_run >= $k
+              AND min(number) OVER of_run <= 1
+              AND NOT is_address(name) THEN 1 ELSE 0 END AS is_counter
+    FROM with_run
+    WINDOW of_run AS (PARTITION BY conversation, agent, tool, shape, name, run)
+),
+-- numbered: the arguments without their counters, as a number
+counted AS (
+    SELECT span_id AS counted_span_id, text_key(concat(max(shape), '|', sum(CASE WHEN is_counter = 0 THEN text_key(member) END))) AS numbered
+    FROM with_counter
+    GROUP BY span_id
+    HAVING max(is_counter) = 1
 ),
 -- step: what is compared in an alternation; a call that has no equal one is only itself
 stepped AS (
@@ -195,7 +249,11 @@ stepped AS (
         CASE WHEN answered IS NULL THEN span_id ELSE md5(concat(tool, '|', asked, '|', answered)) END AS step,
         md5(arguments) AS arguments_hash,
         md5(concat(coalesce(text, ''), '|', coalesce(result, ''), '|', coalesce(error_message, ''))) AS result_hash
-    FROM compared
+    FROM (
+        SELECT * EXCLUDE (asked), coalesce(numbered, asked) AS asked
+        FROM compared
+        LEFT JOIN counted ON counted_span_id = span_id
+    ) AS without_counters
 ),
 with_lags AS (
     SELECT *,

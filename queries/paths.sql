@@ -12,8 +12,12 @@
 -- steps is that of the whole conversation.
 --
 -- The steps of one conversation are similar, so the intervals count conversations as clusters, and that of lift takes into
--- account that the steps of the pair are among all steps of the tool. It is NULL if the tool has no other step, and high is
--- NULL if it is unbounded. Calls without a conversation are left out.
+-- account that the steps of the pair are among all steps of the tool. It is NULL if the tool has no other step. Its upper
+-- limit is also NULL, which means unbounded, if the tool failed in fewer than 15 conversations: they do not show how seldom
+-- the tool usually fails. Calls without a conversation are left out.
+--
+-- Measured on simulated histories of 5 to 50 conversations, with rates of 0.02 to 0.9 and an ICC of 0 to 0.5: the 95 %
+-- interval of lift contains the true value in 94 to 100 % of them (docs/explanation/coverage.md).
 --
 -- by: none (default), version, agent, attributes
 -- parameters:
@@ -39,7 +43,7 @@
 --   usual_rate       share   share of all steps of the second tool that failed; without interval: lift has one
 --   lift             ratio   rate / usual_rate
 --   lift_low         low(lift)    95 % interval of lift
---   lift_high        high(lift)   95 % interval of lift
+--   lift_high        high(lift)   95 % interval of lift; NULL if unbounded
 --   labelled         count   conversations with the pair that have an outcome
 --   success_share    share   share of them that reached their goal
 --   success_low      low(success_share)   95 % interval of success_share
@@ -145,6 +149,7 @@ per_pair AS (
         sum(known * tool_failed) AS ks,
         sum(known * tool_known) AS kn,
         count(CASE WHEN tool_row = 1 AND tool_known > 0 THEN 1 END) AS part_clusters,
+        count(CASE WHEN tool_row = 1 AND tool_failed > 0 THEN 1 END) AS part_failing,
         sum(CASE WHEN tool_row = 1 THEN tool_failed ELSE 0e0 END) AS part_s,
         sum(CASE WHEN tool_row = 1 THEN tool_known ELSE 0e0 END) AS part_n,
         sum(CASE WHEN tool_row = 1 THEN tool_failed * tool_failed ELSE 0e0 END) AS part_ss,
@@ -166,6 +171,7 @@ measured AS (
             sum(share_sn) OVER of_first) AS share_effective,
         round(sum(share_clusters) OVER of_first) AS from_clusters,
         sum(part_clusters) OVER of_tool AS tool_clusters,
+        sum(part_failing) OVER of_tool AS tool_failing,
         sum(part_n) OVER of_tool AS tool_n,
         sum(part_s) OVER of_tool AS tool_s,
         sum(part_ss) OVER of_tool AS tool_ss,
@@ -225,7 +231,7 @@ SELECT
     CASE WHEN u > 0 AND tool_n > known THEN CASE WHEN r_low <= 0 THEN 0.0 ELSE r_low * (2 * r - r_low)
         / (low_product + sqrt(greatest(0.0, low_product * low_product - r_low * (2 * r - r_low) * u_high * (2 * u - u_high))))
         END END AS lift_low,
-    CASE WHEN u > 0 AND tool_n > known THEN
+    CASE WHEN u > 0 AND tool_n > known AND tool_failing >= 15 THEN
         (high_product + sqrt(greatest(0.0, high_product * high_product - r_high * (2 * r - r_high) * u_low * (2 * u - u_low))))
         / (u_low * (2 * u - u_low)) END AS lift_high,
     labelled,

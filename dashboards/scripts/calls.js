@@ -1,35 +1,19 @@
 // The list of attempts: new ones are added only while nobody reads the list; keys move through it; a drawer previews a row.
+import { liveList } from "./live_list.js";
+
 const byId = (id) => document.getElementById(id);
-const pause = byId("pause"), drawer = byId("drawer"), side = document.querySelector(".list-side");
-const live = !pause.hidden;
-let pointed = false;
+const drawer = byId("drawer"), table = document.querySelector("table.calls");
 
-const table = document.querySelector("table.calls");
-table.addEventListener("pointerover", (event) => { pointed = !!event.target.closest("tbody"); });
-table.addEventListener("pointerleave", () => { pointed = false; });
-
-function isRead() {
-  return pause.getAttribute("aria-pressed") === "true" || !drawer.hidden || pointed || table.contains(document.activeElement)
-    || table.getBoundingClientRect().top < 0 || table.querySelector("#older tr") !== null;
-}
-
-function refresh() {
-  byId("newest").dispatchEvent(new Event("refresh"));
-  document.body.dispatchEvent(new Event("refreshed"));
-}
-
-function arrive() {
-  if (live && Number(byId("arrivals").dataset.new) > 0 && !isRead()) refresh();
-}
-
-new MutationObserver(arrive).observe(side.querySelector(".live-bar"), { childList: true });
-setInterval(arrive, 1000);
-side.addEventListener("click", (event) => {
-  if (!event.target.closest("[data-refresh]")) return;
-  refresh();
-  scrollTo({ top: 0 });
+liveList({
+  table,
+  bar: document.querySelector(".live-bar"),
+  isNews: (arrivals) => Number(arrivals.dataset.new) > 0,
+  isBusy: () => !drawer.hidden || table.querySelector("#older tr") !== null,
+  refresh() {
+    byId("newest").dispatchEvent(new Event("refresh"));
+    document.body.dispatchEvent(new Event("refreshed"));
+  },
 });
-pause.addEventListener("click", () => pause.setAttribute("aria-pressed", String(pause.getAttribute("aria-pressed") !== "true")));
 
 // The drawer. The previewed row is in the address, so that a shared link opens it too.
 const rows = () => [...table.querySelectorAll("tr[data-span]")];

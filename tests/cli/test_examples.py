@@ -20,6 +20,7 @@ import tooltrace as tt
 from tooltrace.cli import cli
 
 NOT_RUN = (
+    "tooltrace diff version:",  # the demo has one version of each tool
     "tooltrace serve",  # runs until Ctrl-C
     "tooltrace mcp",  # the same
     "tooltrace briefing",  # prints nothing where no tool fails
@@ -125,8 +126,9 @@ def test_every_suggested_next_command_runs(demo: Path, monkeypatch: pytest.Monke
             "compare": "before_version=1.2",
             "conversation_calls": f"conversation={(demo / 'conversations').read_text().split()[0]}",
             "find": "text=e",
+            "version_pairs": "before_version=1.2 version=2.0",
         }
-        more = ["-p", required[name]] if name in required else []
+        more = [part for value in required.get(name, "").split() for part in ("-p", value)]
         done = CliRunner().invoke(cli, ["query", name, *more])
         assert done.exit_code == 0, f"{name}: {done.output}"
         last = done.stderr.splitlines()[-1]

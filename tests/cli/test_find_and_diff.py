@@ -29,6 +29,7 @@ def store(tmp_path_factory):
     for number, (conversation, tool, status, arguments) in enumerate(calls, 1):
         record = ToolCall(
             tool=tool, call_id=f"call_{number}", conversation_id=conversation, status=status, arguments=arguments,
+            tool_version={"one": "1", "two": "2"}[conversation],
             seen_text=f"seen {number}\nmore" if number > 3 else None, trace_id=f"{number:032x}", span_id=f"{number:016x}", started_at=START + timedelta(seconds=number), duration_ms=10.0,
         )  # fmt: skip
         journal.write(encode(record))
@@ -74,6 +75,28 @@ def test_diff_names_the_unknown_conversation(store):
     code, _, err = run("diff", "one", "three", "-s", store)
     assert code == 1
     assert "'three'" in err
+
+
+def test_diff_of_two_versions_compares_conversations_that_begin_alike(store):
+    code, out, err = run("diff", "version:1", "version:2", "--tool", "pay", "-s", store, "-f", "json")
+    assert code == 0, err
+    assert [row["kind"] for row in json.loads(out)] == ["same", "added", "changed"]
+    assert "A: one, B: two: both begin with the same call of search; 1 and 1 conversations" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["version:1", "version:9"], 1, "tooltrace compare version:1..9"),
+        (["version:1", "two"], 2, "version:1.2 version:2.0"),
+        (["version:1", "version:1"], 2, "version:1.2 version:2.0"),
+        (["one", "two", "--tool", "pay"], 2, "--tool"),
+    ],
+)
+def test_diff_says_what_it_needs(store, arguments, code, message):
+    found, out, err = run("diff", *arguments, "-s", store)
+    assert (found, out) == (code, "")
+    assert message in " ".join(err.split())
 
 
 def test_show_prints_the_tree_of_a_conversation(store):

@@ -193,6 +193,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "attempts": {"text": "it's \\"},
     "find": {"text": "it's \\"},
     "conversation_calls": {"conversation": "a"},
+    "version_pairs": {"before_version": "1.0", "version": "1.1"},
 }
 
 

@@ -68,6 +68,7 @@ def needed(con: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
         )
     }
     known["conversation_calls"] = {"conversation": one(con, "SELECT min(conversation_id) FROM tool_calls")}
+    known["version_pairs"] = {"before_version": "1.1", "version": "1.2"}
     known["find"] = {"text": "question 42", "words": "yes"}
     known["compare"] = {"before_until": middle, "since": middle}
     known["incidents"] = {"chance": 1e9}

@@ -158,6 +158,7 @@ def test_queries_answer_as_from_the_store(captured: Captured, engine: Any, name:
             "call_gates": {"call_id": call},
             "around": {"span_id": span},
             "conversation_calls": {"conversation": conversation},
+            "version_pairs": {"before_version": "1.0", "version": "1.1"},
             "find": {"text": "e"},
         }
         known["compare"] = {"before_until": middle, "since": middle}

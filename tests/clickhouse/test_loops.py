@@ -10,7 +10,7 @@ import pytest
 
 from tests.clickhouse.compare import both, differences
 from tests.clickhouse.conftest import Fill
-from tests.queries.loop_histories import honest, planted, records
+from tests.queries.loop_histories import counted, honest, honest_counts, planted, records
 from tests.stores import create_empty_store
 from tooltrace.core.records import Outcome
 from tooltrace.store.journal import Journal
@@ -37,7 +37,7 @@ def outcomes(conversations: list[str], at: datetime) -> Iterator[Outcome]:
 @pytest.fixture(scope="module")
 def con(tmp_path_factory: pytest.TempPathFactory, fill: Fill) -> Any:
     path = tmp_path_factory.mktemp(LOOPS) / "loops.duckdb"
-    made: list[Any] = [*records(planted(2)), *records(honest(1))]
+    made: list[Any] = [*records(planted(2)), *records(honest(1)), *records(counted(1)), *records(honest_counts(1))]
     made += outcomes(sorted({record.conversation_id for record in made}), max(record.started_at for record in made))
     journal = Journal(StorePaths.of(path).journal)
     journal.write(b"".join(map(encode, made)))

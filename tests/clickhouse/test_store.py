@@ -205,6 +205,7 @@ def test_tables_have_each_span_once_and_answer_the_same(engine: Any, local: Path
         "call_gates": {"call_id": "x"},
         "compare": middle,
         "conversation_calls": {"conversation": "x"},
+        "version_pairs": {"before_version": "1.0", "version": "1.1"},
         "find": {"text": "x"},
     }
     with open_reader(local) as con:

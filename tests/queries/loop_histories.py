@@ -207,6 +207,105 @@ HONEST: dict[str, Plant] = {
 }  # fmt: skip
 
 
+def repeat_with_a_counter(talk: Conversation) -> None:
+    for turn in range(1, talk.draws.randint(4, 8)):
+        talk.call("search", {"query": "invoice A-17", "try": turn}, {"rows": []})
+
+
+def repeat_with_a_nested_counter(talk: Conversation) -> None:
+    for turn in range(4):
+        talk.call("search", {"filter": {"customer": "Ann"}, "meta": {"iteration": turn}}, "no results")
+        talk.work(talk.draws.randint(0, 2))
+
+
+def repeat_with_two_counters(talk: Conversation) -> None:
+    for turn in range(1, 5):
+        talk.call(
+            "status", {"round": turn, "host": "db-1", "poll": turn - 1}, {"state": "down", "elapsed_ms": 3 * turn}
+        )
+
+
+def error_with_a_counter(talk: Conversation) -> None:
+    for turn in range(1, 5):
+        talk.call("fetch", {"url": "https://example.org/a", "n": turn}, error=f"no answer in {29 + turn} s")
+
+
+def alternate_with_counters(talk: Conversation) -> None:
+    for turn in range(1, 5):
+        talk.call("open_file", {"path": "main.py", "turn": turn}, "def main(): pass")
+        talk.call("run_tests", {"suite": "unit", "turn": turn}, "1 failed: test_main")
+
+
+COUNTED_LOOPS: dict[str, tuple[Plant, str]] = {
+    "repeat_with_a_counter": (repeat_with_a_counter, "repeat"),
+    "repeat_with_a_nested_counter": (repeat_with_a_nested_counter, "repeat"),
+    "repeat_with_two_counters": (repeat_with_two_counters, "repeat"),
+    "error_with_a_counter": (error_with_a_counter, "repeat"),
+    "alternate_with_counters": (alternate_with_counters, "alternation"),
+}
+"""Planted loops whose arguments have a counter."""
+
+
+def pages_under_another_name(talk: Conversation) -> None:
+    for number in range(1, 9):
+        talk.call("list_orders", {"shop": "north", "p": number}, {"orders": [number * 50 + row for row in range(3)]})
+
+
+def pages_up_to_the_end(talk: Conversation) -> None:
+    for number in range(1, 7):
+        talk.call("list_orders", {"shop": "north", "p": number}, {"orders": [number] if number < 4 else []})
+
+
+def empty_pages(talk: Conversation) -> None:
+    for number in range(1, 6):
+        talk.call("list_orders", {"shop": "north", "page": number}, {"orders": []})
+
+
+def writes_one_after_the_other(talk: Conversation) -> None:
+    for number in range(1, 7):
+        talk.call("insert", {"table": "rows", "n": number}, {"ok": True})
+
+
+def writes_without_a_result(talk: Conversation) -> None:
+    for number in range(1, 7):
+        talk.call("send", {"to": "Ann", "piece": number}, None)
+
+
+def records_with_equal_states(talk: Conversation) -> None:
+    for number in range(1001, 1007):
+        talk.call("get_state", {"shop": "north", "parcel": number}, {"state": "shipped"})
+
+
+def records_with_ids_from_one(talk: Conversation) -> None:
+    for number in range(1, 7):
+        talk.call("get_state", {"shop": "north", "parcelId": number}, {"state": "shipped"})
+
+
+def progress_under_a_counter(talk: Conversation) -> None:
+    for number in range(1, 9):
+        talk.call("job_status", {"job": 7, "poll": number}, {"state": "running", "done": 10 * number})
+
+
+def numbers_that_skip(talk: Conversation) -> None:
+    for number in (1, 2, 5, 9, 12):
+        talk.call("probe", {"host": "db-1", "strength": number}, "no reaction")
+
+
+def the_only_argument(talk: Conversation) -> None:
+    for number in range(1, 7):
+        talk.call("is_prime", {"value": number}, "no answer")
+
+
+HONEST_COUNTS: dict[str, Plant] = {
+    plant.__name__: plant
+    for plant in (
+        pages_under_another_name, pages_up_to_the_end, empty_pages, writes_one_after_the_other, writes_without_a_result,
+        records_with_equal_states, records_with_ids_from_one, progress_under_a_counter, numbers_that_skip, the_only_argument,
+    )
+}  # fmt: skip
+"""Honest conversations in which a number counts up."""
+
+
 def planted(each: int = 5) -> Iterator[Conversation]:
     """Yield ``each`` conversations of every kind of loop: work, the loop, work."""
     return _conversations({name: plant for name, (plant, _) in LOOPS.items()}, each, 0)
@@ -215,6 +314,16 @@ def planted(each: int = 5) -> Iterator[Conversation]:
 def honest(each: int = 4) -> Iterator[Conversation]:
     """Yield ``each`` conversations of every honest kind."""
     return _conversations(HONEST, each, 500)
+
+
+def counted(each: int = 5) -> Iterator[Conversation]:
+    """Yield ``each`` conversations of every kind of loop with a counter."""
+    return _conversations({name: plant for name, (plant, _) in COUNTED_LOOPS.items()}, each, 1000)
+
+
+def honest_counts(each: int = 4) -> Iterator[Conversation]:
+    """Yield ``each`` honest conversations of every kind in which a number counts up."""
+    return _conversations(HONEST_COUNTS, each, 1500)
 
 
 def _conversations(plants: dict[str, Plant], each: int, first: int) -> Iterator[Conversation]:

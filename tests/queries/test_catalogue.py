@@ -18,6 +18,7 @@ GIVEN = {
     "call_gates": {"call_id": "x"},
     "find": {"text": "x"},
     "conversation_calls": {"conversation": "x"},
+    "version_pairs": {"before_version": "1", "version": "2"},
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from datetime import timedelta
 
 import pytest
@@ -120,6 +121,143 @@ def test_model_calls_are_counted_where_the_store_has_their_usage(engine, result)
     assert row["carried_tokens"] == 260, "one later turn"
     (row,) = answer(engine(*calls, *(model(at) for at in (1, 2, 11, 12, 13)), model(14, "{}")))
     assert row["carried_tokens"] == 4 * 260 + 2 * 260, "the first model call after a result reads it for the first time"
+
+
+INPUT, OUTPUT = "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"
+CONVENTIONS = {
+    "GenAI": {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", INPUT: "in", OUTPUT: "out"},
+    "OpenInference": {
+        "openinference.span.kind": "LLM", "llm.model_name": "m", "llm.token_count.prompt": "in",
+        "llm.token_count.completion": "out", "llm.token_count.completion_details.reasoning": 0,
+    },
+    "OpenLLMetry": {
+        "gen_ai.system": "openai", "gen_ai.usage.prompt_tokens": "in", "gen_ai.usage.completion_tokens": "out",
+        "llm.usage.total_tokens": 9,
+    },
+    "AI SDK": {"ai.model.id": "m", "ai.usage.promptTokens": "in", "ai.usage.completionTokens": "out"},
+}  # fmt: skip
+TRACE = "7" * 32
+
+
+def model_call(at, read, written, *, duration_ms=500.0, convention="GenAI", parent=None, trace=TRACE, **more):
+    """A model call that starts at a second, with its usage: tokens that it read and wrote."""
+    numbers = {"in": read, "out": written}
+    attributes = {key: numbers.get(value, value) for key, value in CONVENTIONS[convention].items()} | more
+    return Span(
+        trace_id=trace, span_id=f"{100_000 + round(1000 * at):016x}", parent_span_id=parent, name="chat",
+        started_at=START + timedelta(seconds=at), duration_ms=duration_ms, attributes=json.dumps(attributes),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def traced(result):
+    """A result of the trace whose model calls have usage."""
+
+    def traced(at, tokens=26, **given):
+        return result(at, tokens, **{"trace_id": TRACE, **given})
+
+    return traced
+
+
+def exact(con, *names, **given):
+    (row,) = answer(con, **given)
+    return tuple(row[name] for name in names or ("tokens", "tokens_by"))
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_the_growth_of_the_models_input_is_the_exact_size_of_a_result(engine, traced, convention):
+    calls = [model_call(at, read, 20, convention=convention) for at, read in ((0, 1000), (2, 1000 + 20 + 31))]
+    con = engine(traced(1, 26), *calls)
+    assert exact(con, "tokens", "tokens_by", "by_usage", "counted") == (31, "usage", 1, 0)
+
+
+def test_results_of_one_turn_share_its_growth_by_their_estimates(engine, traced):
+    con = engine(
+        model_call(0, 1000, 20), traced(1, 78), traced(1.2, 26, tool="fetch"), model_call(2, 1000 + 20 + 120, 20)
+    )
+    rows = {row["tool"]: (row["tokens"], row["tokens_by"], row["by_turn"]) for row in answer(con)}
+    assert rows == {"search": (90, "turn", 1), "fetch": (30, "turn", 1)}
+
+
+def test_a_result_that_was_counted_keeps_its_count_and_leaves_the_rest_to_the_others(engine, traced):
+    con = engine(
+        model_call(0, 1000, 20), traced(1, 78, result_tokens=70), traced(1.2, 26, tool="fetch"), model_call(2, 1120, 20)
+    )
+    rows = {row["tool"]: (row["tokens"], row["tokens_by"]) for row in answer(con)}
+    assert rows == {"search": (70, "counted"), "fetch": (30, "usage")}
+
+
+def test_a_result_of_which_nothing_is_recorded_is_known_by_usage(engine, traced):
+    con = engine(model_call(0, 1000, 20), traced(1, text=None), model_call(2, 1420, 20))
+    assert exact(con, "tokens", "tokens_by", "results", "unknown") == (400, "usage", 1, 0)
+
+
+NOT_ATTRIBUTED = {
+    "reasoning may be left out of the next input": (
+        model_call(0, 1000, 20, **{"gen_ai.usage.reasoning.output_tokens": 8}), model_call(2, 1050, 20)),
+    "the conversation was summarised": (model_call(0, 1000, 20), model_call(2, 300, 20)),
+    "a long message came too": (model_call(0, 1000, 20), model_call(2, 1500, 20)),
+    "part of the history was dropped": (model_call(0, 1000, 20), model_call(2, 1022, 20)),
+    "another model": (model_call(0, 1000, 20), model_call(2, 1050, 20, **{"gen_ai.request.model": "n"})),
+    "another trace": (model_call(0, 1000, 20, trace="8" * 32), model_call(2, 1050, 20)),
+    "the tool ran while the model wrote": (model_call(0, 1000, 20, duration_ms=1200.0), model_call(2, 1050, 20)),
+    "the tool ran on while the model read": (model_call(0, 1000, 20), model_call(1.2, 1050, 20)),
+    "embeddings": tuple(
+        model_call(at, read, 20, **{"gen_ai.operation.name": "embeddings"}) for at, read in ((0, 1000), (2, 1050))),
+    "the usage is not known": (model_call(0, 1000, None), model_call(2, 1050, 20)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("spans", NOT_ATTRIBUTED.values(), ids=NOT_ATTRIBUTED)
+def test_an_estimate_remains_where_the_growth_may_be_of_something_else(engine, traced, spans):
+    assert exact(engine(traced(1, 26), *spans)) == (26, "estimate")
+
+
+@pytest.mark.parametrize("ending", ["declined", "paused"])
+def test_a_call_that_waited_for_a_person_leaves_estimates(engine, traced, ending):
+    refused = traced(1.6, 26, tool="delete", status=None, ending=ending)
+    con = engine(model_call(0, 1000, 20), traced(1, 26), refused, model_call(2, 1050, 20))
+    assert exact(con) == (26, "estimate")
+
+
+def test_spans_around_model_calls_and_model_calls_inside_tools_are_left_out(engine, traced):
+    first = model_call(0, 1000, 20, parent=f"{7:016x}")
+    agent = Span(
+        trace_id=TRACE, span_id=f"{7:016x}", name="run", started_at=START, duration_ms=9000.0,
+        attributes=json.dumps({INPUT: 2051, OUTPUT: 40}),
+    )  # fmt: skip
+    invoked = model_call(0.001, 2051, 40, **{"gen_ai.operation.name": "invoke_agent"})
+    inside = model_call(1.1, 700, 20, duration_ms=100.0)
+    last = model_call(2, 1051, 20)
+    con = engine(agent, invoked, first, traced(1, 26), inside, last, model_call(3, 1080, 20))
+    assert exact(con, "tokens", "tokens_by", "carried_tokens") == (31, "usage", 31), "two later model calls"
+
+
+def test_groups_name_all_sources_of_their_tokens(engine, traced, result):
+    con = engine(
+        model_call(0, 1000, 20), traced(1, 26), model_call(2, 1050, 20), result(1, 26), traced(4, result_tokens=9)
+    )
+    assert exact(con, "tokens_by", "by_usage", "counted", "results") == ("counted, usage, estimate", 1, 1, 3)
+
+
+def test_tokens_of_a_tokenizer_are_found_again(engine, traced):
+    """The truth: a model that counts words, reads the whole history, and frames each message by four tokens."""
+    draws = random.Random(5)
+    history, at, truth, records = 500, 0.0, {}, []
+    for turn in range(40):
+        written = draws.randint(5, 40)
+        records.append(model_call(at, history, written))
+        history += written
+        words = draws.randint(30, 900)
+        tool = draws.choice(["search", "fetch"])
+        records.append(traced(at + 1, tool=tool, text=" ".join(f"word{turn}" for _ in range(words))))
+        truth[tool] = truth.get(tool, 0) + words + 4
+        history += words + 4
+        at += 2
+    records.append(model_call(at, history, 7))
+    con = engine(*records)
+    assert {row["tool"]: row["tokens"] for row in answer(con)} == truth
+    assert {row["tokens_by"] for row in answer(con)} == {"usage"}
 
 
 def test_agents_of_a_conversation_have_contexts_of_their_own(engine, result):

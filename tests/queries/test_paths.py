@@ -158,6 +158,14 @@ def test_the_only_way_to_a_tool_has_no_lift_and_a_tool_that_never_fails_none(eng
     ]
 
 
+@pytest.mark.parametrize(("failing", "is_bounded"), [(14, False), (15, True)])
+def test_the_upper_limit_of_lift_needs_15_conversations_in_which_the_tool_failed(engine, chat, failing, is_bounded):
+    chats = [chat(f"c{n}", "find!" if n % 2 else "find", "open!" if n < failing else "open") for n in range(60)]
+    con = engine(*(record for each in chats for record in each))
+    limits = {row[1]: row[3:] for row in rows(con, "lift_low", "lift_high") if row[0] == "find"}
+    assert all(low is not None and (high is not None) is is_bounded for low, high in limits.values())
+
+
 def test_outcomes_are_compared_with_conversations_without_the_pair(engine, chat):
     con = engine(
         *(record for n in range(8) for record in chat(f"a{n}", "x", "y", correct=n < 6)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -350,6 +351,39 @@ def test_more_rows_are_added_below_and_a_row_opens_its_conversation(page, addres
     page.wait_for_url("**/conversation/talk%201?**")
     page.click(".crumbs a[href^='/conversations']")
     page.wait_for_url("**/conversations?since=all")
+
+
+COUNTS = "[...document.querySelectorAll('#listed tr')].map(row => [row.querySelector('th a').textContent, row.querySelector('td.num').textContent])"
+
+
+def listed(page, expected):
+    until(page, f"JSON.stringify({COUNTS}) === '{json.dumps(expected, separators=(',', ':'))}'")
+
+
+def test_the_list_is_live_and_stands_still_under_the_pointer_and_the_pause(shown, page, tmp_path):
+    client = shown(call(conversation_id="first"))
+    page.goto(f"{client.base_url}/conversations")
+    listed(page, [["first", "1"]])
+    page.mouse.move(0, 0)
+    write(tmp_path / "shown.duckdb", call(conversation_id="first"))
+    listed(page, [["first", "2"]])
+    write(tmp_path / "shown.duckdb", call(conversation_id="second"))
+    listed(page, [["second", "1"], ["first", "2"]])
+    assert page.get_attribute("#listed tr:first-child", "class") == "fresh"
+    page.hover("#listed tr td.c-tools")
+    write(tmp_path / "shown.duckdb", call(conversation_id="third"), call(conversation_id="first"))
+    page.wait_for_selector("#arrivals >> text=1 new")
+    assert page.evaluate(COUNTS) == [["second", "1"], ["first", "2"]]
+    page.click("#arrivals button")
+    listed(page, [["third", "1"], ["second", "1"], ["first", "3"]])
+    page.click("#pause")
+    page.mouse.move(0, 0)
+    write(tmp_path / "shown.duckdb", call(conversation_id="fourth"))
+    page.wait_for_selector("#arrivals >> text=1 new")
+    assert len(page.evaluate(COUNTS)) == 3
+    page.click("#pause")
+    page.mouse.move(0, 0)
+    listed(page, [["fourth", "1"], ["third", "1"], ["second", "1"], ["first", "3"]])
 
 
 @pytest.mark.long

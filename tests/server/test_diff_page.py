@@ -40,7 +40,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
             "one",
             {"tool": "search", "arguments": '{"q": "needle", "limit": 10}', "duration_ms": 100.0},
             {"tool": "wait"},
-            {"tool": "pay", "status": "success"},
+            {"tool": "pay", "status": "success", "tool_version": "1.2"},
             {"tool": "send", "call_id": "again", "status": "error"},
             {"tool": "send", "call_id": "again", "attempt": 2},
         ),
@@ -48,7 +48,13 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
             "two",
             {"tool": "search", "arguments": '{"q": "needle", "limit": 50}', "duration_ms": 2000.0},
             {"tool": "login"},
-            {"tool": "pay", "status": "error", "code": "DECLINED", "error_message": "declined by the bank"},
+            {
+                "tool": "pay",
+                "tool_version": "2.0",
+                "status": "error",
+                "code": "DECLINED",
+                "error_message": "declined by the bank",
+            },
             {"tool": "send"},
         ),
         *conversation("long", *({"tool": "again"} for _ in range(CALLS + 1))),
@@ -127,6 +133,19 @@ def test_a_conversation_can_be_compared_with_another(client):
     form = text[text.index('action="/diff"') :]
     assert 'name="a" value="one"' in form[: form.index("</form>")]
     assert 'action="/diff"' not in client.get("/trace/" + re.search(r"/trace/(\w{32})", text)[1]).text
+
+
+def test_two_versions_are_compared_by_conversations_that_use_them(client):
+    versions = {"before_version": "1.2", "version": "2.0", "since": "all"}
+    text = client.get("/diff", params=versions).text
+    assert "version 1.2 and version 2.0" in text
+    assert "begin differently" in text, "the limits of the searches differ"
+    assert (
+        text.count('class="pair') == client.get("/diff", params={"a": "one", "b": "two"}).text.count('class="pair') > 2
+    )
+    assert "No conversations have only one" in client.get("/diff", params={**versions, "version": "3"}).text
+    compared = unescape(client.get("/compare", params=versions).text)
+    assert 'href="/diff?before_version=1.2&version=2.0&since=all"' in compared
 
 
 def test_the_page_is_in_chinese_too(client):

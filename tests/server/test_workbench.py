@@ -274,7 +274,7 @@ def test_the_palette_works_without_a_store(shown):
 
 def test_no_script_of_the_pages_loads_another_host():
     folder = Path(__file__).parents[2] / "dashboards" / "scripts"
-    for name in ("state.js", "calls.js", "palette.js", "editor.js"):
+    for name in ("state.js", "calls.js", "live_list.js", "conversations.js", "palette.js", "editor.js"):
         assert not re.search(r"https?://", (folder / name).read_text()), name
 
 

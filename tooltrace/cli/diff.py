@@ -1,4 +1,4 @@
-"""``tooltrace diff``: two conversations side by side."""
+"""``tooltrace diff``: two conversations, or two versions, side by side."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import click
 
 from tooltrace.analysis import query_store
 from tooltrace.analysis.alignment import AlignedPair, align
-from tooltrace.cli.options import examples, output_options, place_option
+from tooltrace.cli.errors import UsageError
+from tooltrace.cli.options import examples, output_options, place_option, tool_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.errors import QueryError
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import QueryResult, Statement
 
+_VERSION = "version:"
 _MARKS = {"same": " ", "changed": "~", "removed": "-", "added": "+"}
 _STYLES = {"same": "", "changed": "yellow", "removed": "red", "added": "green"}
 _COLUMNS = (
@@ -24,19 +26,25 @@ _COLUMNS = (
 
 @click.command(
     name="diff",
-    short_help="Compare two conversations call by call.",
+    short_help="Compare two conversations, or two versions, call by call.",
     epilog=examples(
         "tooltrace diff session-17 session-18",
         "tooltrace diff session-17 session-18 -f markdown",
+        "tooltrace diff version:1.2 version:2.0 --tool fetch",
         "tooltrace diff session-17 session-18 agent.duckdb -f json -o diff.json",
     ),
 )
 @click.argument("a")
 @click.argument("b")
+@tool_option("With versions: those of this tool only.")
 @output_options("table", "json", "markdown", "csv")
 @place_option
-def diff(*, a: str, b: str, form: str, store: StoreBackend) -> None:
+def diff(*, a: str, b: str, tool: str | None, form: str, store: StoreBackend) -> None:
     """Compare the conversations A and B: their calls, aligned by the sequence of tools.
+
+    A and B may be versions, as version:1.2: the newest conversations with each version that begin with the same call
+    are compared, and named. 'tooltrace query version_pairs' lists further ones; 'tooltrace compare version:A..B' compares all
+    calls of two versions in figures.
 
     \b
       same in both    ~ other arguments, result, answer, status, code or error
@@ -46,12 +54,41 @@ def diff(*, a: str, b: str, form: str, store: StoreBackend) -> None:
     """  # noqa: D301 - click needs a real backspace to keep the line breaks
     from tooltrace.cli.output import write
 
+    if a.startswith(_VERSION) or b.startswith(_VERSION):
+        a, b = _conversations_of_versions(store, a, b, tool)
+    elif tool is not None:
+        raise UsageError("--tool chooses versions: pass version:A version:B, or leave --tool out")
     pairs = align(_calls(store, a), _calls(store, b))
     if form == "table":
         _print(pairs)
     else:
         columns = [(name, "DOUBLE" if name.endswith("_ms") else "VARCHAR") for name in _COLUMNS]
         write(QueryResult.of_rows(columns, [_row(pair) for pair in pairs], Statement(sql="", name="diff")), form)
+
+
+def _conversations_of_versions(store: StoreBackend, a: str, b: str, tool: str | None) -> tuple[str, str]:
+    """Return the pair of conversations to compare for two versions, and print it to stderr."""
+    before, after = (text.removeprefix(_VERSION) for text in (a, b))
+    if not (a.startswith(_VERSION) and b.startswith(_VERSION)) or not before or not after or before == after:
+        raise UsageError(
+            f"A and B must be two conversations, or two versions as version:1.2 version:2.0. Got {a!r} and {b!r}"
+        )
+    rows = query_store(store, "version_pairs", before_version=before, version=after, tool=tool, limit=1).dicts()
+    if not rows:
+        raise QueryError(
+            f"{store} has no conversations with only one of the versions {before!r} and {after!r}"
+            f"{f' of the tool {tool!r}' if tool else ''}; `tooltrace query failure_rate --by version` lists the versions, and "
+            f"`tooltrace compare version:{before}..{after}` compares calls without conversations"
+        )
+    (pair,) = rows
+    begin = (
+        f"both begin with the same call of {pair['first_tool']}"
+        if pair["same_start"]
+        else "they begin with different calls"
+    )
+    counts = f"{pair['before_conversations']} and {pair['after_conversations']} conversations have one of the versions"
+    click.echo(clean(f"A: {pair['before']}, B: {pair['after']}: {begin}; {counts}"), err=True)
+    return pair["before"], pair["after"]
 
 
 def _calls(store: StoreBackend, conversation: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The list of conversations: filtered, sorted, paged, those in a loop marked; new conversations are announced."""
+"""The list of conversations: filtered, sorted, paged, live, those in a loop marked."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def conversations(request: Request) -> Response:
     state = ConversationListState.read(request.query_params)
     if state.loop is None:
         app_state(request).cache.prefetch("conversations", **await _params(request, state))
-    return render(request, "pages/conversations.html", list=state)
+    return render(request, "pages/conversations.html", list=state, page=PAGE)
 
 
 async def rows(request: Request) -> Response:
@@ -72,7 +72,10 @@ async def loops(request: Request) -> Response:
 
 
 async def news(request: Request) -> Response:
-    """Render the number of conversations that began after the newest of the list; 204 where the store is unchanged."""
+    """Render the number of conversations that began after the newest of the list; 204 where the store is unchanged.
+
+    The page refreshes its rows then, while nobody reads them: a listed conversation may have gone on.
+    """
     state, cache, address = (
         ConversationListState.read(request.query_params),
         app_state(request).cache,
@@ -90,7 +93,14 @@ async def news(request: Request) -> Response:
         began = []
     new = sum(after is None or row["started_at"] > after for row in began)
     return render(
-        request, "parts/conversation_news.html", list=state, top=top, new=new, most=MAX_ANNOUNCED, version_shown=version
+        request,
+        "parts/conversation_news.html",
+        list=state,
+        top=top,
+        new=new,
+        most=MAX_ANNOUNCED,
+        changed=True,
+        version_shown=version,
     )
 
 

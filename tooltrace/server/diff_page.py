@@ -1,4 +1,8 @@
-"""The page that compares two conversations call by call. The address has both: ``/diff?a=ID&b=ID``."""
+"""The page that compares two conversations call by call.
+
+The address has both: ``/diff?a=ID&b=ID``, or two versions, ``/diff?before_version=1.2&version=2.0``, of which the page compares
+conversations that begin with the same call.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +17,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tooltrace.analysis.alignment import AlignedPair, Call, align
-from tooltrace.server.request import app_state
+from tooltrace.server.request import app_state, time_range
 from tooltrace.server.templates import render
 from tooltrace.server.value_changes import IN_THE_HEAD, ValueChange, duration_factor, value_changes
 
 CALLS: Final = 1_000
 """Calls of each conversation that are compared: the time of an alignment grows with the square."""
+PAIRS: Final = 6
+"""Pairs of conversations with two versions that the page offers."""
 KINDS: Final = ("same", "changed", "removed", "added")
 
 
@@ -78,13 +84,24 @@ class ConversationTotals:
 async def diff(request: Request) -> Response:
     """Render the page: the totals of both conversations, and their calls side by side; without both, the form alone."""
     address = request.query_params
-    named = [address.get(side, "") for side in ("a", "b")]
+    pairs = await _pairs(request)
+    named = [pairs[0]["before"], pairs[0]["after"]] if pairs else [address.get(side, "") for side in ("a", "b")]
     found = await asyncio.gather(*(_calls(request, name) for name in named if name))
     unknown = [name for name, calls in zip(filter(None, named), found, strict=True) if not calls]
-    context: dict[str, Any] = {"named": named, "unknown": unknown, "compared": None, "most": CALLS}
+    context: dict[str, Any] = {"named": named, "unknown": unknown, "compared": None, "most": CALLS, "pairs": pairs}
     if all(named) and not unknown:
         context |= await asyncio.to_thread(_compare, named, found, only_changes=address.get("only") == "changes")
     return render(request, "pages/diff.html", status=404 if unknown else 200, **context)
+
+
+async def _pairs(request: Request) -> list[dict[str, Any]] | None:
+    """Return pairs of conversations with the two versions in the address; None if it has none."""
+    address = request.query_params
+    versions = {name: address.get(name, "").strip() for name in ("before_version", "version")}
+    if not all(versions.values()):
+        return None
+    params = {**time_range(address).params, **versions, "tool": address.get("tool", "").strip() or None, "limit": PAIRS}
+    return (await app_state(request).cache.query("version_pairs", **params)).dicts()
 
 
 async def _calls(request: Request, conversation: str) -> list[Call]:

@@ -111,6 +111,95 @@ _TIMES: Final = (
     (r"\b1[4-9]\d{8}(\.\d+|\d{3}|\d{6}|\d{9})?\b", "<time>"),
 )
 """Parts of arguments and results that differ between equal requests, and what replaces them, in this order."""
+_ADDRESSES: Final = (
+    *(
+        "id",
+        "page",
+        "offset",
+        "cursor",
+        "index",
+        "idx",
+        "position",
+        "pos",
+        "row",
+        "column",
+        "col",
+        "line",
+        "record",
+        "item",
+    ),
+    *(
+        "number",
+        "no",
+        "nr",
+        "num",
+        "key",
+        "start",
+        "begin",
+        "from",
+        "first",
+        "skip",
+        "after",
+        "end",
+        "to",
+        "until",
+        "last",
+        "before",
+    ),
+    *(
+        "limit",
+        "size",
+        "part",
+        "chunk",
+        "block",
+        "batch",
+        "segment",
+        "section",
+        "chapter",
+        "volume",
+        "slide",
+        "sheet",
+        "level",
+    ),
+    *(
+        "floor",
+        "room",
+        "year",
+        "month",
+        "week",
+        "day",
+        "hour",
+        "minute",
+        "version",
+        "port",
+        "channel",
+        "slot",
+        "shard",
+        "partition",
+    ),
+    *(
+        "depth",
+        "x",
+        "y",
+        "z",
+        "order",
+        "issue",
+        "ticket",
+        "case",
+        "user",
+        "customer",
+        "account",
+        "question",
+        "task",
+        "seed",
+    ),
+)
+"""Names of numbers that address something, as page 1, 2 and 3 do; a number of another name may be a counter."""
+_ACKNOWLEDGED: Final = (
+    r"\b(ok|okay|done|true|success|successful|successfully|succeeded|created|written|wrote|saved|stored|inserted|added|appended"
+    r"|updated|changed|edited|deleted|removed|sent|posted|uploaded|moved|copied|set|applied|completed|accepted|queued|scheduled"
+    r"|processed|clicked|scrolled|typed|pressed|opened|closed|started|stopped)\b|成功|完成|已"
+)
 _DURATIONS: Final = (
     (
         r'"(elapsed|duration|took|latency|uptime|age)(_?(ms|s|sec|secs|seconds|us|ns|time))?"\s*:\s*("[^"]*"|-?\d+(\.\d+)?)',
@@ -339,6 +428,37 @@ MACROS: Final = (
         "CASE WHEN arguments IS NOT NULL THEN text_key(CASE WHEN length(arguments) > 1000 "
         "THEN without_times(left(arguments, 1000)) || substr(arguments, 1001) ELSE without_times(arguments) END) END",
         "A number, equal for equal arguments, whatever their times and numbers of requests (without_times) in the first 1,000 characters.",
+    ),
+    Macro(
+        "numberless_key",
+        ("arguments",),
+        "CASE WHEN length(arguments) <= 1000 AND regexp_matches(arguments, '\":\\s*[0-9]+\\s*[,}]') "
+        "AND regexp_matches(arguments, '\":.*\":') "
+        "THEN text_key(regexp_replace(without_times(arguments), '\":\\s*[0-9]+\\s*([,}])', '\":#\\1', 'g')) END",
+        "A number, equal for arguments that differ in whole numbers only, and in what arguments_key leaves out. NULL for "
+        "arguments without a whole number, of one member, or of more than 1,000 characters.",
+    ),
+    Macro(
+        "number_lines",
+        ("arguments",),
+        "regexp_replace(arguments, '(\"[^\"\\\\]+\":)\\s*([0-9]+)\\s*[,}]', concat(chr(10), '\\1\\2', chr(10)), 'g')",
+        "Arguments with each member that is a whole number on a line of its own.",
+    ),
+    Macro(
+        "is_address",
+        ("name",),
+        "regexp_matches(lower(regexp_replace(name, '([a-z])([A-Z])', '\\1_\\2', 'g')), '(^|_|-)("
+        + "|".join(_ADDRESSES)
+        + ")s?$')",
+        "Whether the name of an argument says that its number addresses something: a page, a record, a line, a time.",
+    ),
+    Macro(
+        "is_acknowledgement",
+        ("text", "result"),
+        "(length(coalesce(nullif(text, ''), result, '')) <= 80 "
+        "AND (coalesce(nullif(text, ''), result, '') IN ('', 'null', '\"\"', '{}') "
+        f"OR regexp_matches(lower(coalesce(nullif(text, ''), result, '')), '{_ACKNOWLEDGED}')))",
+        "Whether a result says only that something was done, as after a write: it does not show whether a call made progress.",
     ),
     Macro(
         "without_durations",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.ingest.spans.conftest import START, Take, data, span
 from tooltrace.core.records import Span
 from tooltrace.otel.span_data import EventData, LinkData
@@ -148,3 +150,13 @@ def test_capture_metadata_matches_complete_names(take: Take) -> None:
     assert len(records) == 2
     assert secret not in repr(records)
     assert sorted(data(records[0].attributes)) == sorted(METADATA_KEYS)
+
+
+@pytest.mark.parametrize("messages", [40, 400])
+def test_the_usage_of_a_model_call_remains_beside_a_long_prompt(take: Take, messages: int) -> None:
+    prompt = {f"llm.input_messages.{number}.message.content": "x " * 2500 for number in range(messages)}
+    (record,) = take(span("chat", attributes={**prompt, "llm.token_count.prompt": 90_000, "llm.model_name": "m"}))
+    assert isinstance(record, Span)
+    assert len(record.attributes or "") < 100_000, "the attributes were cut"
+    assert data(record.attributes)["llm.token_count.prompt"] == 90_000
+    assert data(record.attributes)["llm.model_name"] == "m"

@@ -19,6 +19,8 @@ from tooltrace.redact.snapshot import Json, snapshot
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STACK = "exception.stacktrace"
 """Attribute that is not stored: text can be redacted, but the source lines in a stack trace cannot."""
+_SHORT_TEXT = 100
+"""Maximum characters of an attribute that is kept before longer ones, such as the name of a model."""
 _INT64 = range(-(2**63), 2**63)
 _METADATA = frozenset(
     (
@@ -69,7 +71,7 @@ def to_span_record(form: SpanData, settings: Settings, here: SpanOrigin) -> Span
     length = form.end_ns - form.start_ns
     origin = origin_of(form, here)
     parts = {
-        "attributes": _dumped(allowed_attributes(form.attributes, settings)),
+        "attributes": _dumped_attributes(allowed_attributes(form.attributes, settings), settings.field_limit),
         "events": _dumped(events_of(form, settings)),
         "links": _dumped(links_of(form, settings)),
     }
@@ -161,6 +163,24 @@ def _dumped(value: Any) -> bytes | None:
         return None
     snap = snapshot(value)
     return snap if isinstance(snap, bytes) else orjson.dumps(snap)
+
+
+def _dumped_attributes(attributes: dict[str, Any], limit: int) -> bytes | None:
+    """Return ``attributes`` as JSON, with numbers and short texts first where it is longer than ``limit``.
+
+    What is longer is cut at its end. A long prompt must not cut off the usage of the model, which often stands after it.
+    """
+    dumped = _dumped(attributes)
+    if dumped is None or len(dumped) <= limit:
+        return dumped
+    return _dumped(dict(sorted(attributes.items(), key=lambda item: _rank(item[1]))))
+
+
+def _rank(value: Any) -> int:
+    """Return the rank of an attribute where some are cut: numbers, short texts, and the others."""
+    if isinstance(value, bool | int | float):
+        return 0
+    return 1 if isinstance(value, str) and len(value) <= _SHORT_TEXT else 2
 
 
 def _json(sanitizer: Sanitizer, field: str, part: bytes | None) -> Json | None:
