@@ -137,9 +137,7 @@ def below_goal(figures: Iterable[dict[str, str]]) -> list[dict[str, str]]:
         for each in figures
         if each["share"]
         and int(each["clusters"]) >= 5
-        and (
-            float(each["share"]) < LEAST_COVERAGE if each["kind"] == COVERAGE else float(each["share"]) > MOST_ALARMS
-        )
+        and (float(each["share"]) < LEAST_COVERAGE if each["kind"] == COVERAGE else float(each["share"]) > MOST_ALARMS)
     ]
 
 
