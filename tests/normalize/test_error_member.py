@@ -32,6 +32,9 @@ from tooltrace.normalize import normalize
         ({"Message": "An error has occurred.", "ExceptionMessage": "Timeout expired.", "ExceptionType": "System.X", "StackTrace": "at Y"}, "TIMEOUT", "Timeout expired."),
         ({"status": "failed", "error": "out of memory"}, "EXECUTION_ERROR", "out of memory"),
         ({"fault": {"faultstring": "Invalid ApiKey", "detail": {"errorcode": "k"}}}, "ACCESS_DENIED", "Invalid ApiKey"),
+        ({"error": "unknown table: t", "available_tables": ["a", "b"]}, "EXECUTION_ERROR", "unknown table: t"),
+        ({"status_id": 0, "error_response": {"error_message": "lock timed out"}}, "TIMEOUT", "lock timed out"),
+        ({"status": "failed", "error_response": {"detail": "wrong device"}}, "EXECUTION_ERROR", "wrong device"),
     ],
 )  # fmt: skip
 def test_an_answer_that_is_an_error(value: dict, code: str, message: str) -> None:
@@ -58,6 +61,9 @@ def test_an_answer_that_is_an_error(value: dict, code: str, message: str) -> Non
         {"error": 404},
         {"error": {"mean": 0.1, "std": 0.2}},
         {"error": {"type": "absolute", "value": 0.03}},
+        {"error": "sensor drifts", "available_rows": [{"t": 1}, {"t": 2}]},
+        {"id": 7, "error_response": {"detail": "too late"}, "attempts_made": [{"at": "2026-01-01"}]},
+        {"id": 7, "status": "ok", "error_response": {"detail": "The server is down"}},
         {"value": 10, "error": "5 mm"},
         {"id": 7, "name": "nightly", "error": "boom", "finished_at": "2026-01-01"},
         {"error": "boom", "id": 7},

@@ -32,6 +32,9 @@ LOC = {"loc": ["query", "n"], "msg": "field required", "type": "missing"}
         ({"ok": "False", "reason": "timed out", "code": "E7"}, "E7", "timed out"),
         ({"status": "timed_out"}, "TIMEOUT", "timed_out"),
         ({"status": "Rate limited"}, "RATE_LIMIT", "Rate limited"),
+        ({"message": "失败", "code": "1001", "data": None}, "EXECUTION_ERROR", "失败"),
+        ({"message": {"name": ["has already been taken"]}}, "INVALID_PARAM", "name: has already been taken"),
+        ({"message": "Unauthenticated."}, "ACCESS_DENIED", "Unauthenticated."),
     ],
 )  # fmt: skip
 def test_an_answer_that_is_an_error(value: dict, code: str, message: str) -> None:
@@ -58,6 +61,10 @@ def test_the_body_of_an_http_response_is_preserved() -> None:
         {"build": 12, "status": "failed", "reason": "tests failed"},
         {"host": "db1", "status": "error"},
         {"status": "error", "count": 3},
+        {"message": "退出登录成功", "code": "1000", "data": None},
+        {"message": "signed out successfully", "code": 1000, "data": None},
+        {"message": {"greeting": "hello"}},
+        {"message": {"roles": ["user"]}, "id": 4},
         {"status": "error", "items": [1, 2]},
         {"status": "success", "message": "error log rotated"},
         {"code": 200, "message": "ok"},

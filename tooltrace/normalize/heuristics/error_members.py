@@ -101,7 +101,14 @@ def describes_an_entity(name: str) -> bool:
     return _OF_A_ROW.fullmatch(name) is not None
 
 
-_NAMES = ("error", "errors", "err", "error_message", "error_msg", "errmsg", "exception", "exception_message", "fault")
+_BODY = "error_response"
+"""Member that holds the whole body of an error; only an error fills it."""
+_NAMES = (
+    *("error", "errors", "err", "error_message", "error_msg", "errmsg", "exception", "exception_message", "fault"),
+    _BODY,
+)
+_CHOICES = ("available_", "supported_", "allowed_", "accepted_", "possible_", "known_", "suggested_")
+"""Beginnings of the names of members that list what would have been right."""
 _MESSAGE_MEMBERS = (
     "message",
     "msg",
@@ -176,6 +183,8 @@ def _is_main(name: str, data: dict[str, Any]) -> bool:
     if isinstance(status, str) and status.casefold() in _WELL:
         return False
     others = [other for other in unknown_members(data, (name,)) if not _about_the_error(other, data)]
+    if name == _BODY:
+        return not any(isinstance(value, list | dict) for key, value in data.items() if snake_case(key) in others)
     if not others or name != "error":
         return not others
     if len(others) > 1 or _is_bare_word(data):
@@ -187,10 +196,17 @@ def _is_main(name: str, data: dict[str, Any]) -> bool:
 
 
 def _about_the_error(other: str, data: dict[str, Any]) -> bool:
-    """Whether a member beside an ``error`` lists its parts (``writeErrors``), or counts nothing (``insertedCount``: 0)."""
+    """Whether a member beside an ``error`` describes it.
+
+    It lists its parts (``writeErrors``) or what would have been right (``available_tables``), or counts nothing
+    (``insertedCount``: 0).
+    """
     value = MemberReader(data).get(other)
-    listed = other.endswith("_errors") and isinstance(value, list)
-    return listed or (type(value) is int and value == 0 and other.endswith("_count"))
+    if isinstance(value, list):
+        return other.endswith("_errors") or (
+            other.startswith(_CHOICES) and all(isinstance(item, str | int) for item in value)
+        )
+    return type(value) is int and value == 0 and other.endswith("_count")
 
 
 def _is_bare_word(data: dict[str, Any]) -> bool:
@@ -210,7 +226,7 @@ def _speaks(error: Any, data: dict[str, Any]) -> bool:
         return any(isinstance(value, str) and snake_case(key) in MESSAGES for key, value in data.items())
     if isinstance(error, list):
         return bool(error) and all(_is_message(item) for item in error)
-    return isinstance(error, dict) and (_is_message(error) or _are_fields(error))
+    return isinstance(error, dict) and (_is_message(error) or are_fields(error))
 
 
 def _is_message(item: Any) -> bool:
@@ -232,7 +248,7 @@ def _is_message(item: Any) -> bool:
     return isinstance(code, str) or bool(http_status(code)) or (kind is not None and lookup_code(kind) is not None)
 
 
-def _are_fields(error: dict[str, Any]) -> bool:
+def are_fields(error: dict[str, Any]) -> bool:
     """Whether ``error`` holds a list of texts for each field of a form."""
     return bool(error) and all(
         isinstance(value, list) and value and all(isinstance(item, str) for item in value) for value in error.values()

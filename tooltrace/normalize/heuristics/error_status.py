@@ -14,8 +14,9 @@ import orjson
 
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
-from tooltrace.normalize.heuristics.error_members import MESSAGES, has_data, unknown_members
+from tooltrace.normalize.heuristics.error_members import MESSAGES, are_fields, has_data, unknown_members
 from tooltrace.normalize.heuristics.failure_phrases import is_failure_phrase, is_no_error_phrase, is_success_phrase
+from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.response_builders import MemberReader, build_error, merge_context, read_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import guess_code_from_message, http_status, lookup_code
@@ -56,6 +57,8 @@ _OF_A_DETAIL = frozenset({"error", "message", "code", "type", "status", "reason"
 _BODY = ("body", "text", "content", "response")
 _OF_HTTP = frozenset({*_BODY, "headers", "cookies", "is_base64_encoded", "multi_value_headers", "url", "reason_phrase"})
 _GOOD_CODES = (0, 1, 200, 10000, 20000)
+_WORKED = lazy(r"(?i)(?<!un)(?<!not )success|(?<![不未])成功")
+"""Words of the message of a request that worked, whatever its number."""
 _SHORT = 200
 
 
@@ -212,9 +215,11 @@ def _by_service_number(data: dict[str, Any]) -> ToolResponse | None:
     0 means success.
     """
     members = MemberReader(data)
-    code = members.pop(*_SERVICE_NUMBERS, only=int)
+    code = _number(members.pop(*_SERVICE_NUMBERS, only=(int, str)))
     message = members.pop_nonempty("errmsg", "err_msg", "msg", "message", only=str)
     if not code or code in _GOOD_CODES or message is None or is_no_error_phrase(message) or 200 <= code < 400:
+        return None
+    if _WORKED.search(message):
         return None
     named = "errcode" in members or "err_code" in members or "errno" in members
     if unknown_members(data, ("errcode", "err_code", "errno", "err_msg")) or has_data(data):
@@ -222,6 +227,13 @@ def _by_service_number(data: dict[str, Any]) -> ToolResponse | None:
     if not named and not ("data" in members or "result" in members):
         return None
     return build_error(message, code, context=members.remaining())
+
+
+def _number(code: Any) -> int | None:
+    """Return a service's number, which some services send as a text."""
+    if isinstance(code, str):
+        return int(code) if code.isascii() and code.isdigit() else None
+    return None if isinstance(code, bool) else code
 
 
 def _by_invalid_fields(data: dict[str, Any]) -> ToolResponse | None:
@@ -262,6 +274,10 @@ def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
     listed = _by_invalid_fields(data)
     if listed is not None:
         return listed
+    fields = data.get("message")
+    if len(data) == 1 and isinstance(fields, dict) and are_fields(fields):  # GitLab
+        message = "; ".join(f"{name}: {text}" for name, texts in fields.items() for text in texts)
+        return build_error(message, ToolErrorCode.INVALID_PARAM, context=data)
     detail = data.get("detail")
     if len(data) == 1 and isinstance(detail, dict) and set(detail) <= _OF_A_DETAIL:
         reading = read_error(detail.get("error") if isinstance(detail.get("error"), str) else detail)

@@ -20,7 +20,7 @@ _FAILURES = (
     "no such file|no such file or directory|command not found|tool not found|record not found|does not exist",
     "rate limit|rate limited|rate limit exceeded|ratelimited|too many requests|quota exceeded|throttled",
     "429 too many requests",
-    "permission denied|access denied|unauthorized|401 unauthorized|forbidden|403 forbidden|authentication failed",
+    "permission denied|access denied|unauthenticated|unauthorized|401 unauthorized|forbidden|403 forbidden|authentication failed",
     "authentication required|invalid api key|invalid token|invalid auth|invalid credentials|token expired",
     "connection refused|connection reset|connection reset by peer|connection error|connection failed",
     "network error|network unreachable|network is unreachable|host unreachable|no route to host|connection closed",

@@ -58,6 +58,7 @@ ENVELOPES = (
     Envelope("retcode", ("retmsg", "message", "msg")),
     Envelope("ret", ("msg", "message", "err_msg", "retmsg", "ret_msg", "errmsg"), without_data=True),
     Envelope("rc", ("msg", "message", "err", "error"), without_data=True),
+    Envelope("error_number", ("message", "error_message")),  # Xero
     Envelope("error_no", ("error_msg", "errmsg", "msg", "message", "error_message")),
     Envelope(
         "result_code", ("result_msg", "result_message"), frozenset({"0", "00", "0000", "200", "1", "success", "ok"})
