@@ -27,6 +27,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tooltrace.store.text_patterns import (
+    ACKNOWLEDGED,
+    ADDRESSES,
+    DURATIONS,
+    VARYING,
+    replace_all,
+    search_pattern,
+    without_times,
+)
+
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
@@ -73,182 +83,12 @@ def _wilson(exact: str, limit: str, sign: str) -> str:
     )
 
 
-_VARYING = (
-    (r"""(\B|\b[bru])''.*?''\B|\B".*?"\B|`[^`]*`|“[^”]*”|「[^」]*」""", "<text>"),
-    (r"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s<>()]+", "<url>"),
-    (
-        (
-            r"(\B(~|\.{1,2})?|\b[A-Za-z]:)[/\\]+[\w.@%+~-]+([/\\]+[\w.@%+~-]+)*[/\\]?"  # absolute or relative
-            r"|\b[\w.@+-]+([/\\][\w.@+-]+){2,}"  # a/b/c; a/b may be "and/or"
-            r"|\b[\w@+-]+[/\\][\w@+-]+\.\w+"
-        ),  # a/b.txt
-        "<path>",
-    ),
-    (
-        (
-            r"\b[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b"  # UUID
-            r"|\b0x[0-9A-Fa-f]+\b|\b\d*[A-Fa-f][0-9A-Fa-f]{7,}\b|\b\d{4,}[A-Fa-f]+\b"  # hex, with a letter in it
-            r"|\b\w*\d[A-Za-z_]+\d\w*\b"
-        ),  # letters between digits
-        "<id>",
-    ),
-    (r"\d+([.,]\d+)*([eE][-+]\d+)?", "<n>"),
-)
-"""Parts of a message that vary, as regular expressions inside SQL text, and what replaces them, in this order."""
-
-
-_TIMES: Final = (
-    (
-        (
-            r'"((request|trace|span|correlation|idempotency|tool_?call|call|event)[_-]?(id|key)|nonce|seq|sequence|attempt|retry'
-            r'|retry_count|timestamp|ts|now|requested_at|sent_at|fetched_at|checked_at|updated_at|generated_at)"\s*:\s*'
-            r'("[^"]*"|-?\d+(\.\d+)?)'
-        ),
-        '"<request>":0',
-    ),
-    (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?", "<time>"),
-    (r"\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b", "<time>"),
-    (r"\b1[4-9]\d{8}(\.\d+|\d{3}|\d{6}|\d{9})?\b", "<time>"),
-)
-"""Parts of arguments and results that differ between equal requests, and what replaces them, in this order."""
-_ADDRESSES: Final = (
-    *(
-        "id",
-        "page",
-        "offset",
-        "cursor",
-        "index",
-        "idx",
-        "position",
-        "pos",
-        "row",
-        "column",
-        "col",
-        "line",
-        "record",
-        "item",
-    ),
-    *(
-        "number",
-        "no",
-        "nr",
-        "num",
-        "key",
-        "start",
-        "begin",
-        "from",
-        "first",
-        "skip",
-        "after",
-        "end",
-        "to",
-        "until",
-        "last",
-        "before",
-    ),
-    *(
-        "limit",
-        "size",
-        "part",
-        "chunk",
-        "block",
-        "batch",
-        "segment",
-        "section",
-        "chapter",
-        "volume",
-        "slide",
-        "sheet",
-        "level",
-    ),
-    *(
-        "floor",
-        "room",
-        "year",
-        "month",
-        "week",
-        "day",
-        "hour",
-        "minute",
-        "version",
-        "port",
-        "channel",
-        "slot",
-        "shard",
-        "partition",
-    ),
-    *(
-        "depth",
-        "x",
-        "y",
-        "z",
-        "order",
-        "issue",
-        "ticket",
-        "case",
-        "user",
-        "customer",
-        "account",
-        "question",
-        "task",
-        "seed",
-    ),
-)
-"""Names of numbers that address something, as page 1, 2 and 3 do; a number of another name may be a counter."""
-_ACKNOWLEDGED: Final = (
-    r"\b(ok|okay|done|true|success|successful|successfully|succeeded|created|written|wrote|saved|stored|inserted|added|appended"
-    r"|updated|changed|edited|deleted|removed|sent|posted|uploaded|moved|copied|set|applied|completed|accepted|queued|scheduled"
-    r"|processed|clicked|scrolled|typed|pressed|opened|closed|started|stopped)\b|成功|完成|已"
-)
-_DURATIONS: Final = (
-    (
-        r'"(elapsed|duration|took|latency|uptime|age)(_?(ms|s|sec|secs|seconds|us|ns|time))?"\s*:\s*("[^"]*"|-?\d+(\.\d+)?)',
-        '"<duration>":0',
-    ),
-    (r"\b\d+([.,]\d+)? ?(ms|µs|us|ns|s|sec|secs|seconds?|min|minutes?)\b", "<duration>"),
-    (r"\d+([.,]\d+)? ?(毫秒|微秒|秒|分钟)", "<duration>"),
-)
-
-
-def _replaced(column: str) -> str:
-    """Return the expression that replaces the parts of ``column`` that vary."""
-    return _replace_all(column, _VARYING)
-
-
-def _replace_all(column: str, patterns: tuple[tuple[str, str], ...]) -> str:
-    expression = column
-    for pattern, name in patterns:
-        expression = f"regexp_replace({expression}, '{pattern}', '{name}', 'g')"
-    return expression
-
-
 def _t_polynomial() -> str:
     """Return the polynomial of T_COEFFICIENTS in 1 / df, without the last division."""
     *rest, expression = map(str, T_COEFFICIENTS)
     for coefficient in reversed(rest):
         expression = f"({coefficient} + {expression} / df)"
     return expression
-
-
-def _without_times() -> str:
-    """Return the expression of the macro ``without_times``: most values have nothing to replace, and one search shows that."""
-    searched = "|".join(pattern for pattern, _ in _TIMES)
-    return f"CASE WHEN regexp_matches(value, '{searched}') THEN {_replace_all('value', _TIMES)} ELSE value END"
-
-
-def _search_pattern() -> str:
-    """Return the expression of the macro ``search_pattern``.
-
-    Punctuation is escaped. A backslash in the text is matched by one or more, a quote with any backslashes before it, and
-    white space by white space or its escapes, so that JSON text matches too.
-    """
-    tidy = r"nullif(trim(regexp_replace(text, '\s+', ' ', 'g')), '')"
-    escaped = rf"regexp_replace(replace({tidy}, '\', chr(1)), '([!#-/:-@\[-^`{{-~])', '\\\1', 'g')"
-    for char, pattern in (("chr(1)", r"'\\+'"), ("'\"'", "'\\\\*\"'"), ("' '", r"'(?:\s|\\[nrt])+'")):
-        escaped = f"replace({escaped}, {char}, {pattern})"
-    begin = r"CASE WHEN regexp_matches(text, '^\s*\w') THEN start ELSE '' END"
-    end = r"CASE WHEN start <> '' AND regexp_matches(text, '\w\s*$') THEN '\b' ELSE '' END"
-    return f"{begin} || {escaped} || {end}"
 
 
 MACROS: Final = (
@@ -411,14 +251,14 @@ MACROS: Final = (
     Macro(
         "message_pattern",
         ("message",),
-        _replaced("message"),
+        replace_all("message", VARYING),
         "An error message with the parts that vary between messages of one kind replaced: quoted text by <text>, "
         "addresses by <url>, paths by <path>, ids by <id> and numbers by <n>.",
     ),
     Macro(
         "without_times",
         ("value",),
-        _without_times(),
+        without_times(),
         "Arguments or a result without what differs between equal requests: times to the minute or finer, Unix times, and "
         "the values of members that number a request, such as request_id, nonce and attempt.",
     ),
@@ -448,7 +288,7 @@ MACROS: Final = (
         "is_address",
         ("name",),
         "regexp_matches(lower(regexp_replace(name, '([a-z])([A-Z])', '\\1_\\2', 'g')), '(^|_|-)("
-        + "|".join(_ADDRESSES)
+        + ADDRESSES
         + ")s?$')",
         "Whether the name of an argument says that its number addresses something: a page, a record, a line, a time.",
     ),
@@ -457,13 +297,13 @@ MACROS: Final = (
         ("text", "result"),
         "(length(coalesce(nullif(text, ''), result, '')) <= 80 "
         "AND (coalesce(nullif(text, ''), result, '') IN ('', 'null', '\"\"', '{}') "
-        f"OR regexp_matches(lower(coalesce(nullif(text, ''), result, '')), '{_ACKNOWLEDGED}')))",
+        f"OR regexp_matches(lower(coalesce(nullif(text, ''), result, '')), '{ACKNOWLEDGED}')))",
         "Whether a result says only that something was done, as after a write: it does not show whether a call made progress.",
     ),
     Macro(
         "without_durations",
         ("value",),
-        _replace_all("value", _DURATIONS),
+        replace_all("value", DURATIONS),
         "A result without durations: numbers before a unit of time, and the values of members such as elapsed_ms and took.",
     ),
     Macro(
@@ -518,7 +358,7 @@ MACROS: Final = (
     Macro(
         "search_pattern",
         ("text", "start"),
-        _search_pattern(),
+        search_pattern(),
         "Regular expression of a searched text. start: '', or what must precede it if it has to be complete words: a word "
         "boundary, or the JSON escape of white space.",
     ),
