@@ -1,7 +1,7 @@
 """A cheap check for the kinds of secrets that a text can contain.
 
-Each pattern of a secret contains a literal, such as ``token`` or ``eyJ``. A text that contains none of these
-literals contains no secret, and the search for a literal is limited only by memory bandwidth.
+One expression describes all of them, somewhat more broadly than their patterns do, and reads a text once: a text without a
+match contains no secret. In the others, the literals that each pattern contains, such as ``eyJ``, show which patterns to run.
 """
 
 from __future__ import annotations
