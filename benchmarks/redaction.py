@@ -44,7 +44,10 @@ def speeds(_folder: Path, rounds: int) -> list[Speed]:
             )
         )
     logs = "\n".join(f"{line} password=hunter2" for line in pages["logs"].split("\n"))
-    found.append(Speed("60 KB of logs, a password in every line", _speed(_of(logs, 60_000), rounds), AIM_WITH_WORD))
+    for size, length in SIZES.items():
+        found.append(
+            Speed(f"{size} of logs, a password in every line", _speed(_of(logs, length), rounds), AIM_WITH_WORD)
+        )
     for size, length in SIZES.items():
         found.append(Speed(f"{size} of source code, no trigger word", _speed(_of(code, length), rounds), AIM_WITHOUT))
         word = _of(_with_word(code), length)

@@ -21,7 +21,7 @@ STANDARD: Final = Path("-")
 def require_path(path: Path | None, name: str) -> Path:
     """Return ``path``, which the destination ``name`` requires. Raises ConfigError if it is None."""
     if path is None:
-        raise ConfigError(f"the destination {name!r} requires a path to write to")
+        raise ConfigError(f"the destination {name!r} requires a path to write to: pass one (--output, path=)")
     return path
 
 

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.usefixtures("history")
     [
         (["quer"], "did you mean 'query'"),
         (["zzz"], "--help lists the commands"),
+        (["failure_rate"], "tooltrace query failure_rate"),
         (["clickhouse", "ini"], "did you mean 'init'"),
         (["query", "failure_rat"], "did you mean 'failure_rate'"),
         (["query", "failure_rate", "--by", "tol"], "did you mean 'tool'"),
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("history")
         (["prune", "--older-than", "1d", "--tool", "serch"], "did you mean 'search'"),
         (["reread", "--rules", "current", "--tool", "serch"], "did you mean 'search'"),
         (["export", "parqet", "-o", "calls.parquet"], "did you mean 'parquet'"),
-        (["export", "parquet"], "requires a path"),
+        (["export", "parquet"], "pass one (--output"),
         (["export", "csv", "-o", "-"], "pass a path"),
         (["export", "otlp", "--signal", "trace"], "expected traces, logs, metrics"),
         (["export", "--status", "otlp"], "without NAME"),

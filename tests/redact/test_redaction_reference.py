@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import json
 import re
@@ -116,3 +117,47 @@ def test_a_megabyte_of_secret_prefixes_is_redacted_in_linear_time(unit: str) -> 
     run = unit * (1_000_000 // len(unit))
     for text in (run, "password " + run, 'token="' + run, "password" + " " * 9 + run + "@"):
         assert Redaction().redact_text(text) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the basic secret token, no password",
+        "basic authentication, or a bearer token for nobody",
+        "a cookie banner, the secretary, credentials and an api key",
+        '{"usage": {"token_count": 5, "total_tokens": 7}, "author": "Ada", "discard": true}',
+        "-----BEGIN CERTIFICATE-----",
+        "discard the wildcard of sk-learn, npm_config and eyJ",
+    ],
+)
+def test_words_of_secrets_without_a_secret_cost_one_search(text: str) -> None:
+    assert Redaction().may_skip(text)
+    assert reference.Redaction().text(text) == text
+
+
+@given(st.binary(min_size=2, max_size=30), st.sampled_from(["Basic ", "basic\t", "BASIC  ", "ba\u017fic "]))
+def test_basic_credentials_are_found_wherever_the_colon_is(data: bytes, scheme: str) -> None:
+    text = f"x {scheme}{base64.b64encode(data).decode()}"
+    assert Redaction().redact_text(text) == reference.Redaction().text(text)
+    document = {"header": json.dumps({"h": text})}
+    assert Redaction().redact_value(document) == reference.Redaction().value(document)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {'pass"word; password"x': "v"},
+        {"my\npassword\n": "v"},
+        {"name": 'a "quoted" api\tkey', "value": "v"},
+        {"text": json.dumps({"text": json.dumps({"card number": "v", "token": {"a": 1}})})},
+        {"text": json.dumps({"key": "X-Auth-Token", "value": "v"}, indent=1)},
+        {"text": "password \x1d= hunter2"},
+        {"text": json.dumps({"text": "token \x1d: hunter2"})},
+        {"credit\u3000card": "v", "connection\u00a0string": "v"},
+        {"\u017fecret": "v", "ap\u0131_key": "v", "to\u212aen": "v"},
+    ],
+)
+def test_names_in_unusual_spellings_are_found_as_by_the_reference(document: Any) -> None:
+    assert Redaction().redact_value(document) == reference.Redaction().value(document)
+    text = json.dumps(document)
+    assert Redaction().redact_text(text) == reference.Redaction().text(text)

@@ -31,6 +31,11 @@ def find(name: str) -> Query:
     raise UnknownQuery(f"no query {name!r}: {hint}")
 
 
+def has(name: str) -> bool:
+    """Whether ``name`` is the name of a query."""
+    return name in _names()
+
+
 @cache
 def _names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.sql")))

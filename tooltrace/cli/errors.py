@@ -10,6 +10,7 @@ from typing import IO, Any
 
 import click
 
+from tooltrace.analysis import catalog
 from tooltrace.cli.sanitize import clean
 from tooltrace.errors import BadParameter, ConfigError, StoreLocked, TooltraceError, near
 
@@ -42,6 +43,8 @@ class CommandGroup(click.Group):
         """Return the command that ``args`` name. Raises UsageError with the nearest names for an unknown one."""
         name = args[0]
         if self.get_command(ctx, name) is None and not ctx.resilient_parsing and not name.startswith("-"):
+            if ctx.parent is None and catalog.has(name):
+                raise UsageError(f"{name!r} is a query, not a command: tooltrace query {name}")
             hint = near(name, self.list_commands(ctx)) or f"; {ctx.command_path} --help lists the commands"
             raise UsageError(clean(f"unknown command {name!r}{hint}"))
         return super().resolve_command(ctx, args)

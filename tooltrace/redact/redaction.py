@@ -175,10 +175,7 @@ def _key(name: str) -> _KeyProperties:
 
 def _read_key(name: str) -> _KeyProperties:
     normal = _normal(name)
-    if hints(f'"{name}"', json=True) == ():
-        return _KeyProperties(name, normal, secret=False)
-    present = hints(name, json=False)
-    return _KeyProperties(_masked(name, present), normal, _SECRET_KEY.search(normal) is not None)
+    return _KeyProperties(_masked(name, hints(name, json=False)), normal, _SECRET_KEY.search(normal) is not None)
 
 
 _short_key = lru_cache(maxsize=4096)(_read_key)

@@ -41,6 +41,8 @@ _NAMES: tuple[tuple[Hint, str], ...] = (
     ("token", r"token"),
 )
 """The alternatives of ``_NAMED`` in lower case, each from its literal on, with the hint of each."""
+_QUOTES = ('"', "'", "\\")
+"""First characters of values that have patterns of their own."""
 _BEARER = r"[A-Za-z0-9._~+/\-]"
 _JWT = r"[A-Za-z0-9_\-]"
 _JWT_HEAD = 2000
@@ -196,29 +198,36 @@ def masked(text: str, present: Iterable[Hint]) -> str:
             before, text = text, pattern.masked(text, low, hints)
             if text != before:
                 low = fold(text)
-    names = [source + _IS for hint, source in _NAMES if hint in hints]
+    names = [pattern for hint, pattern in _names() if hint in hints]
     return _masked_values(names, text, low) if names else text
 
 
-def _masked_values(names: Iterable[str], text: str, low: str) -> str:
-    values = _values(names, text, low)
+@cache
+def _names() -> tuple[tuple[Hint, re.Pattern[str]], ...]:
+    """Return the patterns of a name that a value follows, with the hint of each."""
+    return tuple((hint, re.compile(source + _IS)) for hint, source in _NAMES)
+
+
+def _masked_values(names: Iterable[re.Pattern[str]], text: str, low: str) -> str:
+    by_name = {name: places for name in names if (places := _values(name, text, low))}
+    moved = False
     for first, pattern in _named_patterns():
-        if not values[first]:
-            continue
-        before, text = text, pattern.masked_at(values[first], text)
-        if text is not before:
-            values = _values(names, text, fold(text))  # masking has moved the positions
+        if moved:  # masking has moved the positions; it cannot add a name
+            low, moved = fold(text), False
+            by_name = {name: places for name in by_name if (places := _values(name, text, low))}
+        found = sorted(place for places in by_name.values() for place in places.get(first, ()))
+        before, text = text, pattern.masked_at(found, text)
+        moved = text is not before
     return text
 
 
-def _values(names: Iterable[str], text: str, low: str) -> dict[str, list[int]]:
-    """Return the positions where one of ``names`` has a value, by the first character of the value."""
-    by_first: dict[str, list[int]] = {'"': [], "'": [], "\\": [], "": []}
-    for name in names:
-        for match in _compiled(name).finditer(low):
-            first = text[match.end() : match.end() + 1]
-            by_first[first if first in by_first else ""].append(match.start())
-    by_first[""] += by_first["\\"]  # a backslash begins either an escaped quoted value or a bare value
-    for places in by_first.values():
-        places.sort()
+def _values(name: re.Pattern[str], text: str, low: str) -> dict[str, list[int]]:
+    """Return the positions where ``name`` has a value, by the first character of the value."""
+    by_first: dict[str, list[int]] = {}
+    for match in name.finditer(low):
+        first = text[match.end() : match.end() + 1]
+        if first == "\\" or first not in _QUOTES:  # a backslash begins either an escaped quoted value or a bare one
+            by_first.setdefault("", []).append(match.start())
+        if first in _QUOTES:
+            by_first.setdefault(first, []).append(match.start())
     return by_first

@@ -140,9 +140,7 @@ class DuckDBStore(StoreBackend):
             try:
                 journal.write(b"".join(map(encode, records)))
             except OSError as error:
-                raise StoreError(
-                    f"cannot write the journal of {self._path}: {error}; nothing was recorded, so try again"
-                ) from error
+                raise StoreError(f"cannot write the journal of {self._path}: {error}; nothing was recorded") from error
 
     def forget(
         self, *, conversation_id: str | None = None, call_id: str | None = None, where: str | None = None

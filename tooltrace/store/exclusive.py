@@ -26,8 +26,9 @@ def locked(paths: StorePaths, wait: float | None, activity: str) -> Lock:
     """Return the lock of a store, held exclusively for ``activity``. Raises StoreBusy after ``wait`` seconds, and StoreError."""
     lock = Lock(paths, activity)
     if not lock.has_file:
+        error: StoreError = lock.no_file("lock the store")
         lock.release()
-        raise StoreError(f"cannot lock the store {paths.database}: its directory does not exist or is not writable")
+        raise error
     if not lock.exclusive(wait):
         error = lock.busy(wait or 0)
         lock.release()

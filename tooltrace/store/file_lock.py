@@ -188,6 +188,16 @@ class Lock:
             *holder,
         )
 
+    def no_file(self, action: str) -> StoreError:
+        """Return the error that the store cannot be changed, for ``action``: the lock has no file."""
+        folder = self._paths.database.parent
+        if not folder.is_dir():
+            return StoreError(f"cannot {action} {self._paths.database}: the folder {folder} does not exist")
+        return StoreError(
+            f"cannot {action} {self._paths.database}: the folder {folder} cannot be written; copy the store into a folder "
+            "that this user may write"
+        )
+
     def _try(self, operation: int, activity: str) -> bool:
         if self._fd is None or not _try(self._fd, operation):
             return False

@@ -60,7 +60,7 @@ def fold(
     lock = Lock(paths)
     try:
         if not lock.has_file:
-            raise StoreError(f"cannot fold the store {paths.database}: its directory does not exist or is not writable")
+            raise lock.no_file("fold the store")
         with closing(Folding(paths, lock)) as folding:
             while not folding.complete:
                 report = folding.step(wait)

@@ -56,7 +56,7 @@ def merge(
     lock = Lock(target, activity="merging")
     try:
         if not lock.has_file:
-            raise StoreError(f"cannot write {target.database}: its directory does not exist or is not writable")
+            raise lock.no_file("merge into")
         if not lock.exclusive(wait):
             raise lock.busy(wait or 0)
         return sum(_merge_one(source, target, wait, advance) for source in others)
