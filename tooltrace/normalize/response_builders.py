@@ -23,7 +23,6 @@ from tooltrace.normalize.terms import (
     snake_case,
 )
 from tooltrace.normalize.transports.http_status import of_status
-from tooltrace.redact.texts import is_unicode
 from tooltrace.redact.walk import to_json_bytes
 
 __all__ = [
@@ -176,7 +175,7 @@ def build_response(
     is_simple = not (fields or known or flags or known_signals or known_stats) and (status == "error") == (
         members["error_info"] is not None
     )
-    if is_simple and _are_unicode(members["text"]):  # most responses: nothing in them can be invalid
+    if is_simple:  # most responses: nothing in them can be invalid
         code = {} if error is None or status == "success" else {"code": error.code}
         members = {**code, **members, "meta": _SIMPLE_META}
         return build_valid(ToolResponse, {**_NO_FIELDS, **members}, set(members))
@@ -187,12 +186,6 @@ def build_response(
 _NO_FIELDS: dict[str, Any] = vars(ToolResponse.model_construct(status="success"))
 """All fields of a response, with their defaults."""
 _SIMPLE_META = build_valid(ResponseMeta, vars(ResponseMeta.model_construct()), {"flags"})
-
-
-def _are_unicode(*texts: str | None) -> bool:
-    """Whether all ``texts`` are valid Unicode."""
-    joined = "".join(filter(None, texts))
-    return joined.isascii() or is_unicode(joined)
 
 
 def build_error(
@@ -318,8 +311,6 @@ def error_of(
         "suggestion": text_of(suggestion) or None,
         "user_message": text_of(user_message) or None,
     }
-    if not _are_unicode(*texts.values()):
-        return ErrorInfo(**texts, retryable=retryable)
     return build_valid(ErrorInfo, {**_NO_ERROR, **texts, "retryable": retryable}, set(_NO_ERROR))
 
 

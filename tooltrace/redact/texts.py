@@ -47,15 +47,6 @@ def fix_unicode(text: str) -> str:
     return text
 
 
-def is_unicode(text: str) -> bool:
-    """Whether ``text`` is valid Unicode, without lone surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def is_utf8(front: bytes) -> bool:
     """Whether ``front`` begins a UTF-8 text; its last character may be cut."""
     try:
