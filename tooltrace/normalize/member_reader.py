@@ -44,7 +44,7 @@ class _Names:
         self.has_twins = len(self.spellings) != len(names)
         """Whether two members have the same name in different spellings."""
         self.chosen: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
-        """What :meth:`MemberReader.present` and :meth:`MemberReader.readers` choose, by the ``id`` of the constant, with it."""
+        """Choices of :meth:`MemberReader.present` and :meth:`MemberReader.readers`, by the ``id`` of the constant, with it."""
 
 
 _known: ByMemberNames[_Names] = ByMemberNames()
