@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from tooltrace.normalize.terms import snake_case
 
 T = TypeVar("T")
+
+
+Readers = tuple[tuple[frozenset[str], T], ...]
+"""Functions that read an object, each with the members of which the object must have at least one."""
 
 
 class ByMemberNames(dict[tuple[str, ...], T]):
@@ -25,13 +29,22 @@ class ByMemberNames(dict[tuple[str, ...], T]):
             self[names] = value
 
 
-class _Names(NamedTuple):
+class _Names:
     """Names of an object's members."""
 
-    spellings: dict[str, str]
-    """The first spelling of each name, by the name in snake case."""
-    all: frozenset[str]
-    """The names in snake case."""
+    __slots__ = ("all", "chosen", "has_twins", "spellings")
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.spellings: dict[str, str] = {}
+        """The first spelling of each name, by the name in snake case."""
+        for name in names:
+            self.spellings.setdefault(snake_case(name), name)
+        self.all = frozenset(self.spellings)
+        """The names in snake case."""
+        self.has_twins = len(self.spellings) != len(names)
+        """Whether two members have the same name in different spellings."""
+        self.chosen: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
+        """Choices of :meth:`MemberReader.present` and :meth:`MemberReader.readers`, by the ``id`` of the constant, with it."""
 
 
 _known: ByMemberNames[_Names] = ByMemberNames()
@@ -41,19 +54,12 @@ def _names_of(data: Mapping[str, Any]) -> _Names:
     names = tuple(data)
     known = _known.get(names)
     if known is None:
-        known = _spelled(names)
+        known = _Names(names)
         _known.keep(names, known)
-    if len(known.spellings) != len(names) and None in data.values():
+    if known.has_twins and None in data.values():
         # Nulls come last, so that a null does not hide a value under another spelling of its name.
-        return _spelled(tuple(sorted(names, key=lambda name: data[name] is None)))
+        return _Names(tuple(sorted(names, key=lambda name: data[name] is None)))
     return known
-
-
-def _spelled(names: tuple[str, ...]) -> _Names:
-    spellings: dict[str, str] = {}
-    for name in names:
-        spellings.setdefault(snake_case(name), name)
-    return _Names(spellings, frozenset(spellings))
 
 
 class MemberReader:
@@ -63,8 +69,9 @@ class MemberReader:
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
-        self._spellings, self._names = _names_of(data)
-        self._read: set[str] = set()
+        self._names = known = _names_of(data)
+        self._spellings = known.spellings
+        self._read: set[str] | None = None
 
     def __contains__(self, name: str) -> bool:
         return name in self._spellings
@@ -80,6 +87,8 @@ class MemberReader:
                 key = spellings[name]
                 value = self._data[key]
                 if value is not None and _fits(value, only):
+                    if self._read is None:
+                        self._read = set()
                     self._read.add(key)
                     return value
         return None
@@ -98,13 +107,30 @@ class MemberReader:
 
     def names(self) -> frozenset[str]:
         """Return the names of the members in snake case."""
-        return self._names
+        return self._names.all
+
+    def present(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return those of ``names`` that are members, in their order.
+
+        ``names``: a constant. The choice is kept with the names of the object, because a tool's results have the same.
+        """
+        kept = self._names.chosen.get(id(names))
+        if kept is None:
+            kept = self._names.chosen[id(names)] = names, tuple([name for name in names if name in self._spellings])
+        return kept[1]
+
+    def readers(self, readers: Readers[T]) -> tuple[T, ...]:
+        """Return those of ``readers`` that need one of the members; ``readers``: a constant, as in :meth:`present`."""
+        kept = self._names.chosen.get(id(readers))
+        if kept is None:
+            chosen = tuple([read for needed, read in readers if not needed.isdisjoint(self._names.all)])
+            kept = self._names.chosen[id(readers)] = readers, chosen
+        return kept[1]
 
     def remaining(self) -> dict[str, Any] | None:
         """Return the members that are not null and were not read; None if there are none."""
-        return {
-            name: value for name, value in self._data.items() if name not in self._read and value is not None
-        } or None
+        read = self._read or ()
+        return {name: value for name, value in self._data.items() if name not in read and value is not None} or None
 
 
 def _fits(value: Any, only: type | tuple[type, ...]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from tooltrace.core.codes import ToolErrorCode, advice_for, next_step
 from tooltrace.core.response import ErrorInfo, ResponseMeta, Source, SourceType, Status, ToolResponse
+from tooltrace.core.valid_models import build_valid
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.member_reader import MemberReader
 from tooltrace.normalize.terms import (
@@ -159,20 +160,32 @@ def build_response(
     known_stats, known_signals = _named(stats, "stats", unfit), _signals(signals, unfit)
     if status == "error" and error is not None and action is None:
         action = next_step(error.code, error.retryable)
-    return ToolResponse(
-        status=status,
-        text=text_of(text),
-        data=data,
-        error=None if status == "success" else error,
-        confidence=score,
-        next_action=action,
-        sources=known_sources,
-        stats=known_stats,
-        signals=known_signals,
-        context=unfit or None,
-        meta=ResponseMeta(**{**known, "flags": (*known.pop("flags", ()), *flags)}),
-        **fields,
+    members: dict[str, Any] = {
+        "status": status,
+        "text": text_of(text),
+        "data": data,
+        "confidence": score,
+        "signals": known_signals,
+        "sources": known_sources,
+        "next_action": action,
+        "error_info": None if status == "success" else error,
+        "stats": known_stats,
+        "context": unfit or None,
+    }
+    is_simple = not (fields or known or flags or known_signals or known_stats) and (status == "error") == (
+        members["error_info"] is not None
     )
+    if is_simple:  # most responses: nothing in them can be invalid
+        code = {} if error is None or status == "success" else {"code": error.code}
+        members = {**code, **members, "meta": _SIMPLE_META}
+        return build_valid(ToolResponse, {**_NO_FIELDS, **members}, set(members))
+    meta_fields = {**known, "flags": (*known.pop("flags", ()), *flags)}
+    return ToolResponse(**members, meta=ResponseMeta(**meta_fields), **fields)
+
+
+_NO_FIELDS: dict[str, Any] = vars(ToolResponse.model_construct(status="success"))
+"""All fields of a response, with their defaults."""
+_SIMPLE_META = build_valid(ResponseMeta, vars(ResponseMeta.model_construct()), {"flags"})
 
 
 def build_error(
@@ -216,7 +229,7 @@ def _reported(members: dict[str, Any], fields: dict[str, Any]) -> tuple[ErrorInf
 
     Details that the error's fields cannot hold go to ``context``.
     """
-    error = error_of(**{"type_" if name == "type" else name: value for name, value in members.items()})
+    error = error_of(*map(members.__getitem__, _NO_MEMBERS))
     return error, {**fields, "context": merge_error(fields.get("context"), _unfit_members(error, members))}
 
 
@@ -290,14 +303,19 @@ def error_of(
     original = str(code) if code not in (None, "") and isinstance(code, str | int) and str(code) != named else ""
     if not isinstance(retryable, bool):
         retryable = False if _SPENT in (code, type_) or _SPENT in words else _may_pass(code, named)
-    return ErrorInfo(
-        code=named,
-        message=words or text_of(type_) or original or named,
-        type=text_of(type_) or original or None,
-        retryable=retryable,
-        suggestion=text_of(suggestion) or None,
-        user_message=text_of(user_message) or None,
-    )
+    kind = text_of(type_) or original
+    texts = {
+        "code": named,
+        "message": words or kind or named,
+        "type": kind or None,
+        "suggestion": text_of(suggestion) or None,
+        "user_message": text_of(user_message) or None,
+    }
+    return build_valid(ErrorInfo, {**_NO_ERROR, **texts, "retryable": retryable}, set(_NO_ERROR))
+
+
+_NO_ERROR: dict[str, Any] = vars(ErrorInfo.model_construct(message=""))
+"""All fields of an error, with their defaults."""
 
 
 def _is_number(code: Any) -> bool:

@@ -47,6 +47,12 @@ def pass_on_encoder_signal(error: BaseException) -> None:
         pass_on_signal(error.__cause__ or error)
 
 
+def has_nan(packed: bytes) -> bool:
+    """Whether the MessagePack ``packed`` may contain a NaN or an infinity; False only where it has none."""
+    # All floats without a finite value begin like this, and few others. No text in UTF-8 contains these bytes.
+    return packed.find(b"\xcb\x7f") >= 0 or packed.find(b"\xcb\xff") >= 0
+
+
 def with_nan(value: Any, raw: bytes) -> bytes | None:
     """Return ``raw``, the JSON of ``value`` by orjson, with NaN and infinities as strings in place of null.
 
@@ -57,8 +63,7 @@ def with_nan(value: Any, raw: bytes) -> bytes | None:
     except BaseException as error:
         pass_on_signal(error)
     else:
-        # All floats without a finite value begin like this, and few others. No text in UTF-8 contains these bytes.
-        if packed.find(b"\xcb\x7f") < 0 and packed.find(b"\xcb\xff") < 0:
+        if not has_nan(packed):
             return raw
     try:
         orjson.dumps(value, date_text, _EXACT_TYPES)  # raises for a subclass, whose code the next line would run

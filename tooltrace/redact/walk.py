@@ -33,6 +33,7 @@ from tooltrace.redact.inspection import (
     module_of,
     qualname,
 )
+from tooltrace.redact.model_list import model_list_json
 from tooltrace.redact.plain_data import plain_json
 from tooltrace.redact.shrink import BEYOND_CUT, shrink
 from tooltrace.redact.texts import MARGIN, MAX_JSON, SNAPSHOT_SIZE, TAIL, cut_text, fix_unicode, is_utf8, marker
@@ -87,7 +88,7 @@ class Walk:
                     self._size -= len(simple)
                 return simple
         elif depth == 1 and (type(value) is dict or type(value) is list):
-            raw = self._plain_json(value)
+            raw = self._plain_json(value) or (self._model_list_json(value) if type(value) is list else None)
             if raw is not None:
                 return orjson.Fragment(raw)
         return self._structure(value, shape, depth)
@@ -133,6 +134,15 @@ class Walk:
             self.cut = True
             return shrink(value, len(raw), SNAPSHOT_SIZE)
         return raw
+
+    def _model_list_json(self, value: list[Any]) -> bytes | None:
+        """Return the JSON of a list of plain models, and count their fields; else None."""
+        found = model_list_json(value, self._nodes, self._size)
+        if found is None:
+            return None
+        self._nodes -= found.values
+        self._size -= len(found.raw)
+        return found.raw
 
     def _container(self, value: Any, depth: int) -> Any:
         kind = type(value)

@@ -5,18 +5,14 @@ Forms: AWS's unprocessed items and failed counts, Elasticsearch's bulk and shard
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.exceptions.services import aws_code
 from tooltrace.normalize.heuristics import failed_lists
-from tooltrace.normalize.heuristics.failed_lists import read_failed_list
-from tooltrace.normalize.response_builders import (
-    MemberReader,
-    build_error,
-    build_response,
-    read_error,
-)
+from tooltrace.normalize.member_reader import MemberReader, Readers
+from tooltrace.normalize.response_builders import build_error, build_response, read_error
 from tooltrace.normalize.rule import Matches, ResultView, Rule, builtin
 from tooltrace.normalize.terms import lookup_code, snake_case
 
@@ -67,7 +63,10 @@ def BATCH(view: ResultView) -> ToolResponse | None:
     data = view.data
     if not isinstance(data, dict):
         return None
-    return _left(data) or _counted(data) or _sent(data) or _bulk(data) or _searched(data) or read_failed_list(data)
+    for read in MemberReader(data).readers(_READERS):
+        if (found := read(data)) is not None:
+            return found
+    return None
 
 
 def _left(data: dict[str, Any]) -> ToolResponse | None:
@@ -130,6 +129,16 @@ def _searched(data: dict[str, Any]) -> ToolResponse | None:
 def _as_error(row: dict[str, Any]) -> dict[str, Any]:
     error = row["error"] if isinstance(row["error"], dict) else {"reason": row["error"]}
     return {"type": error.get("type"), "message": error.get("reason") or error.get("type"), "code": row.get("status")}
+
+
+_READERS: Readers[Callable[[dict[str, Any]], ToolResponse | None]] = (
+    (frozenset({"unprocessed_items", "unprocessed_keys"}), _left),
+    (frozenset({"failed_put_count", "failed_record_count", "failed_entry_count"}), _counted),
+    (frozenset({"failed"}), _sent),
+    (frozenset({"errors"}), _bulk),
+    (frozenset({"shards"}), _searched),
+    (frozenset(failed_lists.MEMBERS), failed_lists.read_failed_list),
+)
 
 
 def _build_failed_rows(failed: list[dict[str, Any]], of: int, data: dict[str, Any]) -> ToolResponse | None:

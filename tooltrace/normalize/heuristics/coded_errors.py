@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tooltrace.core.codes import ToolErrorCode
@@ -10,7 +11,7 @@ from tooltrace.normalize.heuristics.embedded_error import reads_failure
 from tooltrace.normalize.heuristics.error_members import is_empty
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
 from tooltrace.normalize.lazy_regex import lazy
-from tooltrace.normalize.member_reader import MemberReader
+from tooltrace.normalize.member_reader import MemberReader, Readers
 from tooltrace.normalize.response_builders import build_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import guess_code_from_message, http_status, lookup_code, snake_case
@@ -79,7 +80,10 @@ def RULE(view: ResultView) -> ToolResponse | None:
     data = view.data
     if not isinstance(data, dict) or not 1 <= len(data) <= _MOST:
         return None
-    return _coded(data) or _kind(data) or _held(data)
+    for read in MemberReader(data).readers(_READERS):
+        if (found := read(data)) is not None:
+            return found
+    return None
 
 
 def _coded(data: dict[str, Any], *, named: bool = False) -> ToolResponse | None:
@@ -88,16 +92,15 @@ def _coded(data: dict[str, Any], *, named: bool = False) -> ToolResponse | None:
     names = members.names()
     if _CODE_NAMES.isdisjoint(names):
         return None
-    present = [name for name in _CODES if name in names]
-    code_name = next((name for name in present if _fails(members.get(name))), None)
+    code_name = next((name for name in members.present(_CODES) if _fails(members.get(name))), None)
     if code_name is None:
         return None
     code = members.get(code_name)
     message_name = next(
         (
             name
-            for name in _MESSAGES
-            if name in names and name != code_name and isinstance(members.get(name), str) and members.get(name)
+            for name in members.present(_MESSAGES)
+            if name != code_name and isinstance(members.get(name), str) and members.get(name)
         ),
         None,
     )
@@ -173,6 +176,13 @@ def _held(data: dict[str, Any]) -> ToolResponse | None:
         if found is not None:
             return found
     return None
+
+
+_READERS: Readers[Callable[[dict[str, Any]], ToolResponse | None]] = (
+    (_CODE_NAMES, _coded),
+    (frozenset({"kind", "type"}), _kind),
+    (frozenset(_HOLDERS), _held),
+)
 
 
 def _is_beside(name: str, value: Any) -> bool:

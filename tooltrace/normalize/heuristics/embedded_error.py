@@ -103,7 +103,7 @@ def _in_words(data: dict[str, Any]) -> ToolResponse | None:
     a status or a code names a failure.
     """
     members = MemberReader(data)
-    names = [name for name in _SENTENCES if isinstance(members.get(name), str)]
+    names = [name for name in members.present(_SENTENCES) if isinstance(members.get(name), str)]
     if not names or len(data) > _MOST_BESIDE or members.names() & _NOT_BESIDE:
         return None
     if any("successfully" in members.get(name) for name in names):

@@ -137,7 +137,7 @@ def RULE(view: ResultView) -> ToolResponse | None:
     if not isinstance(data, dict) or not data:
         return None
     members = MemberReader(data)
-    name = next((name for name in _NAMES if _speaks(members.get(name), data)), None)
+    name = next((name for name in members.present(_NAMES) if _speaks(members.get(name), data)), None)
     if name is None or not _is_main(name, data):
         return None
     error = members.pop(name)

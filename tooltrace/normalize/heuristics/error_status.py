@@ -17,7 +17,8 @@ from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.heuristics.error_members import MESSAGES, are_fields, has_data, unknown_members
 from tooltrace.normalize.heuristics.failure_phrases import is_failure_phrase, is_no_error_phrase, is_success_phrase
 from tooltrace.normalize.lazy_regex import lazy
-from tooltrace.normalize.response_builders import MemberReader, build_error, merge_context, read_error
+from tooltrace.normalize.member_reader import MemberReader, Readers
+from tooltrace.normalize.response_builders import build_error, merge_context, read_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import guess_code_from_message, http_status, lookup_code
 
@@ -71,9 +72,10 @@ def RULE(view: ResultView) -> ToolResponse | None:
     data = view.data
     if not isinstance(data, dict) or not data:
         return None
-    names = MemberReader(data).names()
-    readings = (read(data) for needed, read in _READERS if not needed.isdisjoint(names))
-    return next((found for found in readings if found is not None), None)
+    for read in MemberReader(data).readers(_READERS):
+        if (found := read(data)) is not None:
+            return found
+    return None
 
 
 def _by_flag(data: dict[str, Any]) -> ToolResponse | None:
@@ -91,7 +93,7 @@ def _by_flag(data: dict[str, Any]) -> ToolResponse | None:
 
 def _by_word(data: dict[str, Any]) -> ToolResponse | None:
     members = MemberReader(data)
-    name = next((name for name in _STATES if _is_failed(members.get(name))), None)
+    name = next((name for name in members.present(_STATES) if _is_failed(members.get(name))), None)
     if name is None or unknown_members(data):
         return None
     word = members.pop(name)
@@ -122,9 +124,11 @@ def _by_no(data: dict[str, Any]) -> ToolResponse | None:
 
 def _by_reason(data: dict[str, Any]) -> ToolResponse | None:
     """Read a status that is a failure phrase, alone: {"status": "timeout"}."""
+    if len(data) != 1:
+        return None
     members = MemberReader(data)
     word = members.pop("status", only=str)
-    if word is None or len(data) != 1 or not is_failure_phrase(word) or guess_code_from_message(word) not in _WHY:
+    if word is None or not is_failure_phrase(word) or guess_code_from_message(word) not in _WHY:
         return None
     return _failed({"message": word}, members)
 
@@ -157,7 +161,7 @@ def _texts(data: Any) -> list[str]:
 def _by_number(data: dict[str, Any]) -> ToolResponse | None:
     """Read an HTTP status with a message or a body."""
     members = MemberReader(data)
-    name = next((name for name in _NUMBERS if http_status(members.get(name))), None)
+    name = next((name for name in members.present(_NUMBERS) if http_status(members.get(name))), None)
     if name is None:
         return None
     phrase = _phrase(members.get(name))
@@ -297,7 +301,7 @@ def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
     return build_error(**merge_context(read_error(text), members.remaining())) if known and (alone or linked) else None
 
 
-_READERS: tuple[tuple[frozenset[str], Callable[[dict[str, Any]], ToolResponse | None]], ...] = (
+_READERS: Readers[Callable[[dict[str, Any]], ToolResponse | None]] = (
     (frozenset((*_FLAGS, *_RAN)), _by_flag),
     (frozenset(_DONE), _by_no),
     (frozenset(_STATES), _by_word),
@@ -306,4 +310,3 @@ _READERS: tuple[tuple[frozenset[str], Callable[[dict[str, Any]], ToolResponse | 
     (frozenset(_SERVICE_NUMBERS), _by_service_number),
     (frozenset(("detail", "message")), _by_detail),
 )
-"""Readers, each with the members of which an object must have at least one."""

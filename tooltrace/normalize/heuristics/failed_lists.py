@@ -17,7 +17,7 @@ _LISTS = (
     *("failed_users", "failed_orders", "failed_messages", "failed_documents", "failed_details", "fail_details"),
 )
 """Members that hold only the parts of a request that failed, whatever stands beside them."""
-_ALL_LISTS = frozenset({*_PLAIN, *_LISTS})
+_LISTS_FIRST = (*_LISTS, *_PLAIN)
 HOLDERS = ("data", "response", "result")
 """Members that hold the answer one level down, in a service's envelope."""
 MEMBERS = (*_PLAIN, *_LISTS, *HOLDERS)
@@ -49,7 +49,8 @@ def read_failed_list(data: dict[str, Any]) -> ToolResponse | None:
 
     Partial if something succeeded, else an error. The list may be in ``data`` or in another of ``HOLDERS``.
     """
-    found = _listed(data) or _beside_data(data)
+    members = MemberReader(data)
+    found = _listed(data, members) or _beside_data(data, members)
     if found is not None:
         return found
     for name in HOLDERS:
@@ -57,18 +58,18 @@ def read_failed_list(data: dict[str, Any]) -> ToolResponse | None:
         if isinstance(inner, dict) and not any(
             isinstance(value, list | dict) and value for other, value in data.items() if other != name
         ):
-            found = _listed(inner)
+            found = _listed(inner, MemberReader(inner))
             if found is not None:
                 return found.model_copy(update={"data": data})
     return None
 
 
-def _listed(data: dict[str, Any]) -> ToolResponse | None:
-    members = MemberReader(data)
-    if _ALL_LISTS.isdisjoint(members.names()) or members.names() & _OF_CHECKS:
+def _listed(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
+    if not members.present(_LISTS_FIRST) or members.names() & _OF_CHECKS:
         return None
     name = next(
-        (each for each in (*_LISTS, *_PLAIN) if isinstance(members.get(each), list) and members.get(each)), None
+        (each for each in members.present(_LISTS_FIRST) if isinstance(members.get(each), list) and members.get(each)),
+        None,
     )
     if name is None:
         return None
@@ -123,9 +124,8 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _beside_data(data: dict[str, Any]) -> ToolResponse | None:
+def _beside_data(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
     """Read ``{"data": […], "errors": [{"title": …}], "warnings": []}``, whose data are what succeeded."""
-    members = MemberReader(data)
     done, failed = members.get("data"), members.get("errors")
     if not isinstance(done, list) or not done or not isinstance(failed, list) or not failed:
         return None

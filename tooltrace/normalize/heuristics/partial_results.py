@@ -69,7 +69,7 @@ def RULE(view: ResultView) -> ToolResponse | None:
 def _by_flag(data: dict[str, Any]) -> str | None:
     members = MemberReader(data)
     names = members.names()
-    name = next((name for name in _CUT if name in names and members.get(name) is True), None)
+    name = next((name for name in members.present(_CUT) if members.get(name) is True), None)
     if name is None or any(map(_GOES_ON.fullmatch, names)) or any(map(_THING.fullmatch, names)):
         return None
     has_content = any(isinstance(value, list | str | dict) and value for value in data.values())

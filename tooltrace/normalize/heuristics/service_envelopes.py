@@ -14,7 +14,7 @@ from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.heuristics import error_shapes
 from tooltrace.normalize.heuristics.error_members import describes_an_entity, has_data, is_empty, unknown_members
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
-from tooltrace.normalize.member_reader import MemberReader
+from tooltrace.normalize.member_reader import MemberReader, Readers
 from tooltrace.normalize.response_builders import build_error, build_partial, merge_context, read_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import guess_code_from_message, http_status, lookup_code, snake_case
@@ -128,9 +128,10 @@ def RULE(view: ResultView) -> ToolResponse | None:
     if not isinstance(data, dict) or not data:
         return None
     members = MemberReader(data)
-    names = members.names()
-    readings = (read(data, members) for needed, read in _READERS if not needed.isdisjoint(names))
-    return next((found for found in readings if found is not None), None)
+    for read in members.readers(_READERS):
+        if (found := read(data, members)) is not None:
+            return found
+    return None
 
 
 def _by_table(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
@@ -412,7 +413,7 @@ def _has_message(error: Any) -> bool:
     return isinstance(error, Mapping) and isinstance(error.get("message"), str)
 
 
-_READERS: tuple[tuple[frozenset[str], Callable[[dict[str, Any], MemberReader], ToolResponse | None]], ...] = (
+_READERS: Readers[Callable[[dict[str, Any], MemberReader], ToolResponse | None]] = (
     (frozenset(_NAMES), _by_table),
     (frozenset({"status"}), _by_status_word),
     (_MARKERS, _by_marker),
@@ -422,4 +423,3 @@ _READERS: tuple[tuple[frozenset[str], Callable[[dict[str, Any], MemberReader], T
     (frozenset(_FAULTS), _by_fault),
     (frozenset(error_shapes.MEMBERS), error_shapes.read_error_shape),
 )
-"""Readers, each with the members of which an object must have at least one."""
