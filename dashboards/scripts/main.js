@@ -54,6 +54,14 @@ function mark(body) {
 const live = document.getElementById("live");
 live.addEventListener("htmx:before:request", (event) => { if (live.firstElementChild) event.preventDefault(); });
 
+// A part whose request failed says so: it would seem to load for ever. A part that the server refused shows the refusal instead.
+document.addEventListener("htmx:error", (event) => {
+  const waiting = event.detail?.ctx?.sourceElement?.querySelector(".wait");
+  if (!waiting) return;
+  waiting.className = "error-box";
+  waiting.textContent = document.getElementById("main").dataset.unanswered;
+});
+
 // A swap removes the focused element. The same row of the list gets the focus back; a saved label is focused, so that it is read out.
 let focused = null;
 document.addEventListener("htmx:before:swap", () => {

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from tooltrace.errors import StoreMissing
 from tooltrace.server import shared_lease as module
 from tooltrace.server.shared_lease import SharedLease
 from tooltrace.store.base import open_store
@@ -76,3 +79,17 @@ def test_an_idle_lease_is_closed_after_a_while_although_nothing_is_recorded(stor
     lease = SharedLease(open_store(store), threads=1, memory_mib=256)
     use(lease, store)
     until(lambda: is_free(store))
+
+
+def test_panels_that_wait_for_a_store_that_cannot_be_opened_all_get_its_error(tmp_path):
+    missing = tmp_path / "missing.duckdb"
+    lease = SharedLease(open_store(missing), threads=1, memory_mib=256)
+    together = threading.Barrier(16)
+
+    def panel(_: int) -> None:
+        together.wait(60)
+        with pytest.raises(StoreMissing):
+            use(lease, missing)
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(panel, range(16)))

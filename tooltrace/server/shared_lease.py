@@ -29,14 +29,24 @@ class _Lease:
         self.idle_since = 0.0
         self._manager: AbstractContextManager[QuerySession] = store.session(threads=threads, memory_mib=memory_mib)
         self._session: QuerySession | None = None
+        self._failure: BaseException | None = None
         self._opening = threading.Lock()
         self._since = time.monotonic()
 
     def session(self) -> QuerySession:
-        """Return the session; the first caller opens it. Raises StoreError."""
+        """Return the session; the first caller opens it. Where that fails, the callers that waited for it get its error.
+
+        Raises StoreError.
+        """
         with self._opening:
+            if self._failure is not None:
+                raise self._failure
             if self._session is None:
-                self._session = self._manager.__enter__()
+                try:
+                    self._session = self._manager.__enter__()
+                except BaseException as error:
+                    self._failure = error
+                    raise
             return self._session
 
     def accepts(self, state: str, fresh_seconds: float) -> bool:
