@@ -50,7 +50,7 @@ def model_list_json(items: list[Any], max_values: float, max_size: float) -> Mod
             if values >= max_values:
                 return None
             copies.append(fields)
-        raw = orjson.dumps(copies, None, NO_USER_CODE)
+        raw = orjson.dumps(copies, option=NO_USER_CODE)
         if len(raw) >= max_size or (b"null" in raw and has_nan(_pack(copies))):
             return None
     except BaseException as error:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -16,34 +18,58 @@ NO_USER_CODE = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIM
 
 orjson crashes the process where that code raises. A dataclass may also refer to a whole application."""
 _EXACT_TYPES = NO_USER_CODE | orjson.OPT_PASSTHROUGH_SUBCLASS
+_FLAT = frozenset({str, int, float, bool, type(None), dt.datetime, dt.date, dt.time})
 _NAN_WORDS = (b'"NaN"', b'"Infinity"', b'"-Infinity"')
 _pack = msgspec.msgpack.Encoder().encode
 
 
-class NotSerializable(TypeError):
-    """Raised inside orjson for an object that only a ``Walk`` can read."""
-
-
-def date_text(value: Any) -> str:
-    """Return a date or time in ISO form; orjson calls this for values that it does not write itself."""
-    if type(value) is dt.datetime or type(value) is dt.date or type(value) is dt.time:
-        return str.__str__(value.isoformat())
-    raise NotSerializable
-
-
 def plain_json(value: Any) -> bytes | None:
-    """Return the JSON of plain data; None where ``value`` contains other objects."""
+    """Return the JSON of plain data; None where ``value`` contains other objects, or dates in nested containers.
+
+    orjson gets no function for the objects that it does not know. While such a function runs, another thread may change
+    ``value``, and orjson then reads freed memory.
+    """
     try:
-        raw = orjson.dumps(value, date_text, NO_USER_CODE)
+        raw = orjson.dumps(value, option=NO_USER_CODE)
+    except BaseException as error:
+        pass_on_encoder_signal(error)
+        return flat_json(value)
+    return raw if raw.find(b"null") < 0 else with_nan(value, raw)
+
+
+def flat_json(value: Any) -> bytes | None:
+    """Return the JSON of a scalar or date, of a dict or list of these, or of a list of such dicts; None for other values.
+
+    It is written from a copy, which no other thread changes.
+    """
+    copy: Any = value
+    parts: Iterable[Any] = (value,)
+    if type(value) is dict:
+        copy = value.copy()
+        parts = copy.values()
+    elif type(value) is list:
+        copy = parts = value.copy()
+        if parts and set(map(type, parts)) == {dict}:
+            copy = [row.copy() for row in parts]
+            parts = chain.from_iterable(map(dict.values, copy))
+    if not _FLAT.issuperset(map(type, parts)):
+        return None
+    try:
+        raw = orjson.dumps(copy, _date_text, NO_USER_CODE)
     except BaseException as error:
         pass_on_encoder_signal(error)
         return None
-    return raw if raw.find(b"null") < 0 else with_nan(value, raw)
+    return raw if raw.find(b"null") < 0 else with_nan(copy, raw)
+
+
+def _date_text(value: dt.date | dt.time) -> str:
+    """Return a date or time in ISO form, as an exact ``str``: a ``tzinfo`` may give another."""
+    return str.__str__(value.isoformat())
 
 
 def pass_on_encoder_signal(error: BaseException) -> None:
     """Raise the exception of a signal that interrupted orjson, which hides it behind its own ``error``."""
-    if type(error.__cause__) is not NotSerializable:  # the most frequent cause, so it is tested first
+    if error.__cause__ is not None or type(error) is not orjson.JSONEncodeError:  # the latter is the most frequent
         pass_on_signal(error.__cause__ or error)
 
 
@@ -66,11 +92,12 @@ def with_nan(value: Any, raw: bytes) -> bytes | None:
         if not has_nan(packed):
             return raw
     try:
-        orjson.dumps(value, date_text, _EXACT_TYPES)  # raises for a subclass, whose code the next line would run
+        orjson.dumps(
+            value, option=_EXACT_TYPES
+        )  # raises for a subclass, whose code the next line would run, and for a date
         by_pydantic = pydantic_core.to_json(value, inf_nan_mode="strings")
         if all(by_pydantic.find(word) < 0 for word in _NAN_WORDS):
             return raw
-        orjson.dumps(value, None, _EXACT_TYPES)  # raises for a date, which pydantic writes in another form
         return orjson.dumps(orjson.loads(by_pydantic))
     except BaseException as error:
         pass_on_encoder_signal(error)

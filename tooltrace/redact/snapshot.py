@@ -11,7 +11,7 @@ from typing import Any, NewType
 
 import orjson
 
-from tooltrace.redact.plain_data import NO_USER_CODE, date_text, pass_on_encoder_signal, with_nan
+from tooltrace.redact.plain_data import NO_USER_CODE, flat_json, pass_on_encoder_signal, with_nan
 from tooltrace.redact.shrink import shrink
 from tooltrace.redact.texts import MAX_JSON, SNAPSHOT_SIZE
 from tooltrace.redact.walk import Walk, walked_json
@@ -52,10 +52,10 @@ def snapshot(value: Any, limit: int = SNAPSHOT_SIZE) -> Snapshot:
             return value  # type: ignore[no-any-return]
     raw: bytes | None
     try:  # as plain_json, inlined because every call of a tool comes here twice
-        raw = _dumps(value, date_text, NO_USER_CODE)
+        raw = _dumps(value, option=NO_USER_CODE)
     except BaseException as error:
         pass_on_encoder_signal(error)
-        raw = None
+        raw = flat_json(value)
     else:
         if raw.replace(_NULL, _NULL) is not raw:  # the fastest search in bytes: finding nothing, it makes no copy
             raw = with_nan(value, raw)

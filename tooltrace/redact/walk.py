@@ -34,7 +34,7 @@ from tooltrace.redact.inspection import (
     qualname,
 )
 from tooltrace.redact.model_list import model_list_json
-from tooltrace.redact.plain_data import plain_json
+from tooltrace.redact.plain_data import flat_json, plain_json
 from tooltrace.redact.shrink import BEYOND_CUT, shrink
 from tooltrace.redact.texts import MARGIN, MAX_JSON, SNAPSHOT_SIZE, TAIL, cut_text, fix_unicode, is_utf8, marker
 
@@ -87,8 +87,8 @@ class Walk:
                 if type(simple) is str:
                     self._size -= len(simple)
                 return simple
-        elif depth == 1 and (type(value) is dict or type(value) is list):
-            raw = self._plain_json(value) or (self._model_list_json(value) if type(value) is list else None)
+        elif type(value) is dict or type(value) is list:
+            raw = self._encoded(value, depth)
             if raw is not None:
                 return orjson.Fragment(raw)
         return self._structure(value, shape, depth)
@@ -127,12 +127,21 @@ class Walk:
             return codecs.getincrementaldecoder("utf-8")("strict").decode(front) if is_utf8(front) else front
         return value
 
-    def _plain_json(self, value: Any) -> bytes | None:
-        """Return the JSON of a plain argument, which is copied in C even beside one that is an object; else None."""
-        raw = plain_json(value)
-        if raw is not None and len(raw) > MAX_JSON:
-            self.cut = True
-            return shrink(value, len(raw), SNAPSHOT_SIZE)
+    def _encoded(self, value: Any, depth: int) -> bytes | None:
+        """Return the JSON of a dict or list that an encoder in C can write; None where Python has to read it."""
+        if depth == 1:  # an argument, a member of a result: it is copied in C even beside one that is an object
+            raw = (flat_json(value) if type(value) is dict else None) or plain_json(value)  # rows of a table are flat
+            if raw is not None and len(raw) > MAX_JSON:
+                self.cut = True
+                return shrink(value, len(raw), SNAPSHOT_SIZE)
+            return raw or (self._model_list_json(value) if type(value) is list else None)
+        if depth == 0 or type(value) is not dict or self._nodes < len(value) or self._size <= 0:
+            return None
+        raw = flat_json(value)  # a row with dates
+        if raw is None or len(raw) > self._size:
+            return None
+        self._nodes -= len(value)
+        self._size -= len(raw)
         return raw
 
     def _model_list_json(self, value: list[Any]) -> bytes | None:
