@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -77,12 +77,14 @@ def fold(
 class Folding:
     """A fold in steps. A step holds the lock until it has moved MAX_STEP_BYTES, or until a reader waits for the lock.
 
-    ``lock``: a lock that is not held. ``close`` ends the fold after any step.
+    ``lock``: a lock that is not held. ``until``: sizes of the journals at an earlier time; the fold ends there, so that
+    it ends where others write faster than it folds. ``close`` ends the fold after any step.
     """
 
-    def __init__(self, paths: StorePaths, lock: Lock) -> None:
+    def __init__(self, paths: StorePaths, lock: Lock, until: Mapping[str, int] | None = None) -> None:
         self.complete = False
-        """Whether the last step reached the end of the journals."""
+        """Whether the last step reached the end of the journals, or ``until``."""
+        self._until = until
         self._paths = paths
         self._lock = lock
         self._con: DuckDBPyConnection | None = None
@@ -120,7 +122,9 @@ class Folding:
         self._con = self._con or connect_to_fold()
         try:
             with attached(self._con, paths):
-                report, offsets, self.complete = fold_step(self._con, paths, lambda read: self._is_enough(since, read))
+                report, offsets, self.complete = fold_step(
+                    self._con, paths, lambda read: self._is_enough(since, read), until=self._until
+                )
         except StoreDamaged:
             self.close()
             report, self.complete = fold_locked(paths), True

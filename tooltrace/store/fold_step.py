@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -86,14 +86,18 @@ def attached(con: DuckDBPyConnection, paths: StorePaths) -> Iterator[None]:
 
 
 def fold_step(
-    con: DuckDBPyConnection, paths: StorePaths, is_enough: Callable[[int], bool], losses: Sequence[Loss] = ()
+    con: DuckDBPyConnection,
+    paths: StorePaths,
+    is_enough: Callable[[int], bool],
+    losses: Sequence[Loss] = (),
+    until: Mapping[str, int] | None = None,
 ) -> FoldStep:
     """Fold lines until ``is_enough`` of the bytes that were read. ``losses``: further losses to store.
 
-    Raises duckdb.Error and OSError.
+    ``until``: sizes of the journals at an earlier time, where later lines are to be left to a later fold. Raises duckdb.Error and OSError.
     """
     offsets = known_offsets(con, paths)
-    inserted = insert_lines(con, paths, offsets, is_enough, losses)
+    inserted = insert_lines(con, paths, offsets, is_enough, losses, until)
     con.execute(f"CHECKPOINT {STORE}")  # before a journal is removed: a bad write-ahead log then loses nothing
     if inserted.forgotten:
         erasure.update_fingerprints(con, paths, erasure.blank_journals(paths, tombstones.load(paths)))
