@@ -20,6 +20,7 @@ from tooltrace.store.fold_step import MAX_STEP_BYTES, FoldReport, attached, conn
 from tooltrace.store.line_files import remove_leftovers
 from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.step_size import StepSize
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -75,7 +76,7 @@ def fold(
 
 
 class Folding:
-    """A fold in steps. A step holds the lock until it has moved MAX_STEP_BYTES, or until a reader waits for the lock.
+    """A fold in steps. A step holds the lock until it has moved its ``StepSize``, or until a reader waits for the lock.
 
     ``lock``: a lock that is not held. ``until``: sizes of the journals at an earlier time; the fold ends there, so that
     it ends where others write faster than it folds. ``close`` ends the fold after any step.
@@ -87,15 +88,19 @@ class Folding:
         self._until = until
         self._paths = paths
         self._lock = lock
+        self._size = StepSize(lock, MAX_STEP_BYTES)
         self._con: DuckDBPyConnection | None = None
 
     def step(self, wait: float | None) -> FoldReport | None:
         """Fold the next lines; return None where ``wait`` did not suffice for the lock. Raises as ``fold``."""
         started = time.monotonic()
+        self._size.update()
         if not self._lock.exclusive(wait):
             return None
         try:
-            report = self._fold(time.monotonic())
+            locked = time.monotonic()
+            report = self._fold(locked)
+            self._size.learn(report.bytes, time.monotonic() - locked)
         except BaseException as error:
             self.close()
             if isinstance(error, duckdb.Error):
@@ -137,4 +142,4 @@ class Folding:
 
     def _is_enough(self, since: float, read: int) -> bool:
         """Whether a step that holds the lock ``since`` that time ends after ``read`` bytes."""
-        return read >= MAX_STEP_BYTES or (time.monotonic() - since >= WAITED_SECONDS and self._lock.has_waiters())
+        return read >= self._size.bytes or (time.monotonic() - since >= WAITED_SECONDS and self._lock.has_waiters())

@@ -23,7 +23,7 @@ from tooltrace.store.staging import insert_losses
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-MEMORY_BYTES: Final = 128 * 1024 * 1024
+MEMORY_BYTES: Final = 112 * 1024 * 1024
 """DuckDB's limit for the memory of a fold; beyond it, DuckDB writes to temporary files."""
 MAX_STEP_BYTES: Final = 128 * 1024 * 1024
 """Maximum journal bytes that a step moves: about a row group (122,880 rows), which DuckDB then compresses only once."""

@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 
 WAIT_BYTES: Final = 8 * 1024 * 1024
 """Unfolded journal bytes above which a reader waits for the lock to fold them."""
-FOLD_WAIT_SECONDS: Final = 1.0
+FOLD_WAIT_SECONDS: Final = 0.5
 """Maximum seconds that a reader waits for the exclusive lock before each step of a fold."""
+REPAIR_WAIT_SECONDS: Final = 1.0
+"""Maximum seconds that a reader waits for the exclusive lock to rebuild or migrate a database."""
 OTHERS_SECONDS: Final = 3.0
 """Seconds for which a reader waits for the next step of another process that folds a large backlog."""
 
@@ -232,7 +234,7 @@ class _OlderSchemaError(StoreError):
 def _repair(paths: StorePaths, lock: Lock) -> bool:
     """Rebuild a damaged database or migrate an older one by a fold; return False where others hold the lock."""
     lock.unlock()
-    if not lock.exclusive(FOLD_WAIT_SECONDS):
+    if not lock.exclusive(REPAIR_WAIT_SECONDS):
         return False
     fold_locked(paths)
     lock.unlock()
