@@ -32,6 +32,11 @@ PAUSE_SECONDS = 0.5
 QUIET = 7
 """Questions to the quiet store, before and after."""
 
+COLUMNS = (
+    "folding", "calls/s", "attempts", "questions", "lock wait, p99", "longest", "time, quiet", "while writing", "longest",
+    "CPU, quiet", "while writing", "ratio", "CPU of folds",
+)  # fmt: skip
+
 
 @dataclass
 class Questions:
@@ -207,9 +212,8 @@ def main() -> None:
     parser.add_argument("--fold", choices=("on_query", "background"), action="append", help="only this way of folding")
     options = parser.parse_args()
     lines = [
-        "| folding | calls/s | attempts | questions | lock wait, p99 | longest | time, quiet | while writing | longest | "
-        + "CPU, quiet | while writing | ratio | CPU of folds |",
-        "|---|" + "---:|" * 12,
+        f"| {' | '.join(COLUMNS)} |",
+        "|---|" + "---:|" * (len(COLUMNS) - 1),
     ]
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "waits.duckdb"
