@@ -93,10 +93,10 @@ def _fold_cpu() -> Iterator[list[float]]:
     found: list[float] = []
     original = reader._fold_if_possible
 
-    def timed(*arguments: Any) -> None:
+    def timed(*arguments: Any, **options: Any) -> None:
         before = _cpu()
         try:
-            original(*arguments)
+            original(*arguments, **options)
         finally:
             found.append(_cpu() - before)
 
