@@ -20,6 +20,7 @@ from tooltrace.cli.options import (
 )
 from tooltrace.cli.sanitize import clean
 from tooltrace.store.base import StoreBackend
+from tooltrace.store.macros import with_definitions
 from tooltrace.store.result import QueryResult, Statement
 
 
@@ -124,8 +125,6 @@ def query(
     found = find_query(name)
     values = {**{key: value for key, value in common.items() if value is not None}, **_parse_params(params)}
     if explain:
-        from tooltrace.store.macros import with_definitions
-
         click.echo(clean(with_definitions(found.render_with_values(by, **values)), lines=True), nl=False)
         return
     output = QueryOutput(form=form, limit=limit, columns=tuple(columns or ()), everything=everything)
