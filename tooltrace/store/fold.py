@@ -16,7 +16,7 @@ from tooltrace.store import erasure, fold_marker, recovery, retention
 from tooltrace.store.connection import explained
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.first_use import check_database
-from tooltrace.store.fold_step import MAX_STEP_BYTES, FoldReport, attached, connect_to_fold, fold_step
+from tooltrace.store.fold_step import MAX_STEP_BYTES, FoldReport, attached, connect_to_fold, fold_step, merge_row_groups
 from tooltrace.store.line_files import remove_leftovers
 from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths
@@ -125,6 +125,7 @@ class Folding:
         remove_leftovers(paths.journal)
         recovery.remove_empty_file(paths)
         self._con = self._con or connect_to_fold()
+        merge_row_groups(self._con, allowed=not self._size.is_short)
         try:
             with attached(self._con, paths):
                 report, offsets, self.complete = fold_step(

@@ -71,6 +71,11 @@ def connect_to_fold() -> DuckDBPyConnection:
     return con
 
 
+def merge_row_groups(con: DuckDBPyConnection, *, allowed: bool) -> None:
+    """Choose whether a commit of ``con`` merges small row groups, which takes up to a second of CPU time now and then."""
+    con.execute("RESET max_vacuum_tasks" if allowed else "SET max_vacuum_tasks = 0")
+
+
 @contextmanager
 def attached(con: DuckDBPyConnection, paths: StorePaths) -> Iterator[None]:
     """Attach the database to ``con``, migrated to the current schema, until the block ends. Raises StoreError."""

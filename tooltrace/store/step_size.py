@@ -28,6 +28,8 @@ class StepSize:
 
     def __init__(self, lock: Lock, maximum: int) -> None:
         self.bytes = maximum
+        self.is_short = False
+        """Whether another process reads the store, so that the next step should be short."""
         self._lock = lock
         self._maximum = maximum
         self._short = PIECE_BYTES
@@ -38,8 +40,8 @@ class StepSize:
         if (holder.activity == READING and holder.pid != os.getpid()) or self._lock.has_waiters():
             _last_read[self._lock.store] = time.monotonic()
         last_read = _last_read.get(self._lock.store)
-        has_readers = last_read is not None and time.monotonic() - last_read < READER_SECONDS
-        self.bytes = min(self._short, self._maximum) if has_readers else self._maximum
+        self.is_short = last_read is not None and time.monotonic() - last_read < READER_SECONDS
+        self.bytes = min(self._short, self._maximum) if self.is_short else self._maximum
 
     def learn(self, moved: int, seconds: float) -> None:
         """Adapt the size of short steps to a step that moved ``moved`` bytes and held the lock for ``seconds``."""
