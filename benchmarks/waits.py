@@ -1,7 +1,9 @@
 """Measure how long questions wait for locks, and what they cost, while other processes write.
 
 ``python -m benchmarks.waits [--rows N] [--seconds S] [--processes P] [--threads T] [--pause S]`` prints one row for each way of
-folding, in seconds; two figures are the median and the longest. All figures of a row are from one run; the ratio compares with the same questions to the quiet store.
+folding, in seconds. All figures of a row are from one run. A question that folds first does work for all later ones, so the
+CPU time of that fold is a column of its own. The store grows while it is written: the ratio compares the CPU time of each
+question with that of the same question to the quiet store of the same size, between the sizes before and after.
 """
 
 from __future__ import annotations
@@ -22,12 +24,18 @@ from typing import Any, Literal
 
 import tooltrace as tt
 from benchmarks.history import make_history_apart
+from tooltrace.store import reader
 from tooltrace.store.file_lock import Lock
 
 PAUSE_SECONDS = 0.5
 """Seconds between two questions."""
 QUIET = 7
-"""Questions to the quiet store."""
+"""Questions to the quiet store, before and after."""
+
+COLUMNS = (
+    "folding", "calls/s", "attempts", "questions", "lock wait, p99", "longest", "time, quiet", "while writing", "longest",
+    "CPU, quiet", "while writing", "ratio", "CPU of folds",
+)  # fmt: skip
 
 
 @dataclass
@@ -36,16 +44,24 @@ class Questions:
 
     walls: list[float] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
+    """Every wait for a lock."""
     cpus: list[float] = field(default_factory=list)
+    """CPU time without that of folding."""
+    folds: list[float] = field(default_factory=list)
+    """CPU time of folding before the question."""
+    rows: list[int] = field(default_factory=list)
+    """Attempts that the question counted."""
 
     def ask(self, store: str) -> None:
         """Ask one question: its time, its CPU time, and how long it waited for locks."""
-        with _lock_waits() as waits:
+        with _lock_waits() as waits, _fold_cpu() as folds:
             wall, cpu = time.perf_counter(), _cpu()
-            tt.query("failure_rate", store=store).fetchall()
+            rows = tt.query("failure_rate", store=store).fetchall()
             self.walls.append(time.perf_counter() - wall)
-            self.cpus.append(_cpu() - cpu)
-        self.waits.append(max(waits, default=0.0))
+            self.folds.append(sum(folds))
+            self.cpus.append(_cpu() - cpu - sum(folds))
+        self.waits += waits
+        self.rows.append(sum(row[1] for row in rows))
 
 
 @contextmanager
@@ -69,6 +85,33 @@ def _lock_waits() -> Iterator[list[float]]:
         yield found
     finally:
         Lock.shared, Lock.exclusive = originals  # type: ignore[method-assign]
+
+
+@contextmanager
+def _fold_cpu() -> Iterator[list[float]]:
+    """Yield a list to which each fold of a question adds its CPU seconds."""
+    found: list[float] = []
+    original = reader._fold_if_possible
+
+    def timed(*arguments: Any, **options: Any) -> None:
+        before = _cpu()
+        try:
+            original(*arguments, **options)
+        finally:
+            found.append(_cpu() - before)
+
+    reader._fold_if_possible = timed
+    try:
+        yield found
+    finally:
+        reader._fold_if_possible = original
+
+
+def _quiet_cpu(before: Questions, after: Questions, rows: int) -> float:
+    """Return the CPU time of a question to the quiet store with ``rows`` attempts."""
+    low, high = before.rows[-1], after.rows[-1]
+    first, last = statistics.median(before.cpus), statistics.median(after.cpus)
+    return first + (last - first) * (rows - low) / max(1, high - low)
 
 
 def _cpu() -> float:
@@ -122,10 +165,7 @@ def measure(store: str, fold: Literal["on_query", "background"], options: argpar
     """Return a row of the table for one way of folding."""
     spawn = multiprocessing.get_context("spawn")
     stop, made, report = spawn.Event(), spawn.Value("q", 0), spawn.Queue()
-    Questions().ask(store)
-    quiet = Questions()
-    for _ in range(QUIET):
-        quiet.ask(store)
+    quiet = _ask_quiet(store)
     writers = [
         spawn.Process(target=write, args=(store, fold, options.threads, options.pause, stop, made))
         for _ in range(options.processes)
@@ -139,12 +179,24 @@ def measure(store: str, fold: Literal["on_query", "background"], options: argpar
     for process in [*writers, asker]:
         process.join()
     rate = made.value / (time.monotonic() - before)
-    ratio = statistics.median(busy.cpus) / statistics.median(quiet.cpus)
+    after = _ask_quiet(store)
+    ratios = [cpu / _quiet_cpu(quiet, after, rows) for cpu, rows in zip(busy.cpus, busy.rows, strict=True)]
+    waits = sorted(busy.waits)
     return (
-        f"| {fold} | {rate:,.0f} | {len(busy.walls)} | {statistics.median(busy.waits):.3f}, {max(busy.waits):.3f} | "
-        f"{statistics.median(quiet.walls):.2f} | {statistics.median(busy.walls):.2f}, {max(busy.walls):.2f} | "
-        f"{statistics.median(quiet.cpus):.2f} | {statistics.median(busy.cpus):.2f} | {ratio:.2f} |"
+        f"| {fold} | {rate:,.0f} | {max(busy.rows):,} | {len(busy.walls)} | {waits[len(waits) * 99 // 100]:.3f} | {waits[-1]:.3f} | "
+        f"{statistics.median(quiet.walls):.2f} | {statistics.median(busy.walls):.2f} | {max(busy.walls):.2f} | "
+        f"{statistics.median(quiet.cpus):.2f} | {statistics.median(busy.cpus):.2f} | {statistics.median(ratios):.2f} | "
+        f"{statistics.median(busy.folds):.2f} |"
     )
+
+
+def _ask_quiet(store: str) -> Questions:
+    """Ask questions to a store that nobody writes, after one that folds what is left."""
+    Questions().ask(store)
+    quiet = Questions()
+    for _ in range(QUIET):
+        quiet.ask(store)
+    return quiet
 
 
 def main() -> None:
@@ -155,17 +207,18 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=8)
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument(
-        "--pause", type=float, default=0.001, help="seconds between two calls of a thread; 0: full speed"
+        "--pause", type=float, default=0.0125, help="seconds between two calls of a thread; 0: full speed"
     )
+    parser.add_argument("--fold", choices=("on_query", "background"), action="append", help="only this way of folding")
     options = parser.parse_args()
     lines = [
-        "| folding | calls/s | questions | lock wait | quiet | while writing | quiet CPU | CPU while writing | ratio |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        f"| {' | '.join(COLUMNS)} |",
+        "|---|" + "---:|" * (len(COLUMNS) - 1),
     ]
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "waits.duckdb"
         make_history_apart(store, options.rows)
-        lines += [measure(str(store), fold, options) for fold in ("on_query", "background")]
+        lines += [measure(str(store), fold, options) for fold in options.fold or ("on_query", "background")]
     sys.stdout.write("\n".join(lines) + "\n")
 
 

@@ -44,7 +44,7 @@
 -- source: percentiles by linear interpolation between order statistics (Hyndman and Fan 1996, type 7); their intervals:
 --   order statistics with the design effect (Woodruff 1952), normal approximation of the binomial; Wilson score interval
 --   (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
-WITH scoped AS (
+WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT *,
         /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS cluster,
         CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms,

@@ -44,7 +44,7 @@
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998); interval of a
 --   percentile: order statistics with the design effect (Woodruff 1952), normal approximation of the binomial;
 --   percentiles by linear interpolation (Hyndman and Fan 1996, type 7)
-WITH scoped AS (
+WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     -- reads attempts: tool_calls without the messages to the model
     SELECT
         $since IS NULL OR started_at >= $since AS is_now,

@@ -71,7 +71,7 @@
 -- next: query errors --tool {tool}
 -- source: interval of the excess: Newcombe 1998, method 10, from the limits of both rates; interval of a rate: Wilson
 --   score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
-WITH scoped AS (
+WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     -- reads attempts: tool_calls without the messages to the model
     SELECT
         /* by */ tool, /* end by */

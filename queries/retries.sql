@@ -63,7 +63,7 @@
 -- next: query retry_storms --tool {tool}
 -- source: backoff limits: Brooker 2015, Exponential Backoff and Jitter ("full jitter"); intervals: Wilson score
 --   (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
-WITH scoped AS (
+WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT *,
         is_finished(status, ending) AS finished,
         coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,

@@ -46,7 +46,7 @@
 --   test (1935), mid-p (Lancaster 1961), its tail bounded by a geometric sequence, with effective counts (Rao and Scott
 --   1992); intervals: Wilson score (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124, with the effective number
 --   of attempts of Korn and Graubard 1998
-WITH scoped AS (
+WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT *,
         is_finished(status, ending) AS finished
     FROM attempts

@@ -47,7 +47,7 @@
 -- next: query retries --tool {tool}
 -- source: Kaplan and Meier 1958; variance by Greenwood 1926, log-log interval by Kalbfleisch and Prentice 1980; Wilson
 --   score 1927; z = 1.959963984540054; z^2 = 3.841458820694124
-WITH scoped AS (
+WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT *,
         is_finished(status, ending) AS finished
     FROM attempts

@@ -34,7 +34,7 @@
 -- verdict: max(rate) {group} failed most from {started} on: {failures} of {attempts} attempts ({rate}).
 -- next: query incidents --tool {tool}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
-WITH scoped AS (
+WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT
         /* by */ tool, /* end by */
         /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS cluster,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.stores import write_records
 from tooltrace.core.records import Correction, Gate, Message, Outcome, Record, Span
-from tooltrace.errors import ConfigError, QueryError, StoreMissing
+from tooltrace.errors import ConfigError, QueryError, StoreError, StoreMissing
 from tooltrace.redact.snapshot import Json
 from tooltrace.store import blanking, tombstones
 from tooltrace.store.blanking import change_lines
@@ -282,6 +283,28 @@ def test_nothing_is_forgotten_where_the_selection_is_wrong(filled: StorePaths, t
         forget(tmp_path / "none.duckdb", Selection(call_id="x"))
     assert probe(filled) == before
     assert not tombstones.load(filled)
+
+
+def test_nothing_is_forgotten_where_the_disk_takes_only_a_part_of_the_tombstone(
+    filled: StorePaths, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add = tombstones.add
+
+    def add_on_a_full_disk(paths: StorePaths, *found: tombstones.Tombstone) -> None:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+        try:
+            add(paths, *found)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    monkeypatch.setattr(tombstones, "add", add_on_a_full_disk)
+    with pytest.raises(StoreError, match="nothing was forgotten"):
+        forget(filled, Selection(call_id="s1"))
+    assert len(rows("SELECT 1 FROM tool_calls")) == 11
+    monkeypatch.undo()
+    assert forget(filled, Selection(call_id="s1")).attempts == 1
+    assert probe(filled) == []
 
 
 @pytest.mark.parametrize(

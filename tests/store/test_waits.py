@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tooltrace.errors import ConfigError, StoreBusy, StoreError
-from tooltrace.store import file_lock, fold_marker, journal_scan
+from tooltrace.store import file_lock, fold_marker, journal_scan, step_size
 from tooltrace.store import fold as fold_module
 from tooltrace.store import reader as reader_module
 from tooltrace.store.file_lock import Lock
@@ -25,6 +25,7 @@ from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
+from tooltrace.store.step_size import StepSize
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 Child = Callable[..., subprocess.Popen[str]]
@@ -33,6 +34,13 @@ HOLD = """
 from tooltrace.store.file_lock import Lock
 lock = Lock(paths)
 assert lock.exclusive(120)
+print("held", flush=True)
+time.sleep(600)
+"""
+READ = """
+from tooltrace.store.file_lock import Lock
+lock = Lock(paths)
+lock.shared(120)
 print("held", flush=True)
 time.sleep(600)
 """
@@ -238,10 +246,11 @@ def test_two_readers_of_a_large_backlog_share_its_fold(
     assert fold_marker.unfolded_bytes(store) <= 4096
 
 
+@pytest.mark.parametrize("wait_bytes", [100, 1 << 20])
 def test_a_reader_ends_though_others_write_faster_than_it_folds(
-    store: StorePaths, write: Any, call: Any, monkeypatch: pytest.MonkeyPatch
+    store: StorePaths, write: Any, call: Any, monkeypatch: pytest.MonkeyPatch, wait_bytes: int
 ) -> None:
-    monkeypatch.setattr(reader_module, "WAIT_BYTES", 100)
+    monkeypatch.setattr(reader_module, "WAIT_BYTES", wait_bytes)
     write(*map(call, range(10)))
     written = [10]
     step = Folding.step
@@ -250,12 +259,65 @@ def test_a_reader_ends_though_others_write_faster_than_it_folds(
         report = step(folding, wait)
         write(*map(call, range(written[0], written[0] + 20)))
         written[0] += 20
-        folding.complete = False  # as if a step had not reached the end
         return report
 
     monkeypatch.setattr(Folding, "step", step_and_write)
     with open_reader(store) as db:
-        assert db.sql(COUNT).fetchall() == [(written[0],) * 2]
+        assert db.sql(COUNT).fetchall() == [(10, 10)], "it reads what was written before it began"
+    monkeypatch.undo()
+    with open_reader(store) as db:
+        assert db.sql(COUNT).fetchall() == [(written[0],) * 2], "the next one reads the rest"
+
+
+def test_a_reader_that_cannot_fold_reads_the_journals_as_they_were_when_it_began(
+    store: StorePaths, write: Any, call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(store.journal)
+    journal.write(b"".join(encode(call(n)) for n in range(10)))
+    monkeypatch.setattr(reader_module.background, "is_running", lambda _paths: True)
+    shared = Lock.shared
+
+    def shared_after_more_was_written(lock: Lock, wait: float | None = None) -> None:
+        journal.write(b"".join(encode(call(n)) for n in range(10, 20)))
+        shared(lock, wait)
+
+    monkeypatch.setattr(Lock, "shared", shared_after_more_was_written)
+    with open_reader(store) as db:
+        assert db.sql(COUNT).fetchall() == [(10, 10)]
+    monkeypatch.undo()
+    journal.close()
+    with open_reader(store) as db:
+        assert db.sql(COUNT).fetchall() == [(20, 20)]
+
+
+def test_steps_are_short_where_another_process_reads_the_store(
+    store: StorePaths, write: Any, child: Child, call: Any
+) -> None:
+    write(call(1))
+    reading = child(READ)
+    assert reading.stdout is not None
+    assert reading.stdout.readline() == "held\n"
+    lock = Lock(store)
+    size = StepSize(lock, 1 << 30)
+    size.update()
+    assert size.bytes == journal_scan.PIECE_BYTES
+    size.learn(64 << 20, 4 * step_size.HOLD_SECONDS)  # four times as long as it should
+    size.update()
+    assert size.bytes == 16 << 20
+    size.learn(64 << 20, 3600)
+    size.update()
+    assert size.bytes == journal_scan.PIECE_BYTES
+    lock.release()
+
+
+def test_steps_are_large_where_only_this_process_reads_the_store(store: StorePaths, write: Any, call: Any) -> None:
+    write(call(1))
+    with open_reader(store):
+        lock = Lock(store)
+        size = StepSize(lock, 1 << 30)
+        size.update()
+        lock.release()
+    assert size.bytes == 1 << 30
 
 
 @pytest.mark.usefixtures("small_steps")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -16,10 +16,11 @@ from tooltrace.store import erasure, fold_marker, recovery, retention
 from tooltrace.store.connection import explained
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.first_use import check_database
-from tooltrace.store.fold_step import MAX_STEP_BYTES, FoldReport, attached, connect_to_fold, fold_step
+from tooltrace.store.fold_step import MAX_STEP_BYTES, FoldReport, attached, connect_to_fold, fold_step, merge_row_groups
 from tooltrace.store.line_files import remove_leftovers
 from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.step_size import StepSize
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -75,25 +76,31 @@ def fold(
 
 
 class Folding:
-    """A fold in steps. A step holds the lock until it has moved MAX_STEP_BYTES, or until a reader waits for the lock.
+    """A fold in steps. A step holds the lock until it has moved its ``StepSize``, or until a reader waits for the lock.
 
-    ``lock``: a lock that is not held. ``close`` ends the fold after any step.
+    ``lock``: a lock that is not held. ``until``: sizes of the journals at an earlier time; the fold ends there, so that
+    it ends where others write faster than it folds. ``close`` ends the fold after any step.
     """
 
-    def __init__(self, paths: StorePaths, lock: Lock) -> None:
+    def __init__(self, paths: StorePaths, lock: Lock, until: Mapping[str, int] | None = None) -> None:
         self.complete = False
-        """Whether the last step reached the end of the journals."""
+        """Whether the last step reached the end of the journals, or ``until``."""
+        self._until = until
         self._paths = paths
         self._lock = lock
+        self._size = StepSize(lock, MAX_STEP_BYTES)
         self._con: DuckDBPyConnection | None = None
 
     def step(self, wait: float | None) -> FoldReport | None:
         """Fold the next lines; return None where ``wait`` did not suffice for the lock. Raises as ``fold``."""
         started = time.monotonic()
+        self._size.update()
         if not self._lock.exclusive(wait):
             return None
         try:
-            report = self._fold(time.monotonic())
+            locked = time.monotonic()
+            report = self._fold(locked)
+            self._size.learn(report.bytes, time.monotonic() - locked)
         except BaseException as error:
             self.close()
             if isinstance(error, duckdb.Error):
@@ -118,9 +125,12 @@ class Folding:
         remove_leftovers(paths.journal)
         recovery.remove_empty_file(paths)
         self._con = self._con or connect_to_fold()
+        merge_row_groups(self._con, allowed=not self._size.is_short)
         try:
             with attached(self._con, paths):
-                report, offsets, self.complete = fold_step(self._con, paths, lambda read: self._is_enough(since, read))
+                report, offsets, self.complete = fold_step(
+                    self._con, paths, lambda read: self._is_enough(since, read), until=self._until
+                )
         except StoreDamaged:
             self.close()
             report, self.complete = fold_locked(paths), True
@@ -133,4 +143,4 @@ class Folding:
 
     def _is_enough(self, since: float, read: int) -> bool:
         """Whether a step that holds the lock ``since`` that time ends after ``read`` bytes."""
-        return read >= MAX_STEP_BYTES or (time.monotonic() - since >= WAITED_SECONDS and self._lock.has_waiters())
+        return read >= self._size.bytes or (time.monotonic() - since >= WAITED_SECONDS and self._lock.has_waiters())

@@ -33,15 +33,21 @@ def has_unfolded(paths: StorePaths) -> bool:
     return any(size != folded.get(name, 0) for name, size in sizes.items())
 
 
-def unfolded_bytes(paths: StorePaths) -> int:
-    """Return the number of journal bytes that are not in the database; an upper bound where there is no marker."""
+def unfolded_bytes(paths: StorePaths, until: Mapping[str, int] | None = None) -> int:
+    """Return the number of journal bytes that are not in the database; an upper bound where there is no marker.
+
+    ``until``: sizes of the journals at an earlier time, where only the bytes before are to be counted.
+    """
     folded = folded_offsets(paths)
-    return sum(_bytes_beyond(folded.get(name, 0), size) for name, size in paths.journals().items())
+    return sum(
+        _bytes_beyond(folded.get(name, 0), size, size if until is None else until.get(name, 0))
+        for name, size in paths.journals().items()
+    )
 
 
-def _bytes_beyond(offset: int, size: int) -> int:
+def _bytes_beyond(offset: int, size: int, until: int) -> int:
     """Return the bytes to fold of a journal; one that is shorter than its offset was truncated and is read anew."""
-    return size - offset if size >= offset else size
+    return max(0, min(size, until) - (offset if size >= offset else 0))
 
 
 class FoldedOffset:

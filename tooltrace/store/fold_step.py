@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -23,7 +23,7 @@ from tooltrace.store.staging import insert_losses
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-MEMORY_BYTES: Final = 128 * 1024 * 1024
+MEMORY_BYTES: Final = 112 * 1024 * 1024
 """DuckDB's limit for the memory of a fold; beyond it, DuckDB writes to temporary files."""
 MAX_STEP_BYTES: Final = 128 * 1024 * 1024
 """Maximum journal bytes that a step moves: about a row group (122,880 rows), which DuckDB then compresses only once."""
@@ -71,6 +71,11 @@ def connect_to_fold() -> DuckDBPyConnection:
     return con
 
 
+def merge_row_groups(con: DuckDBPyConnection, *, allowed: bool) -> None:
+    """Choose whether a commit of ``con`` merges small row groups, which takes up to a second of CPU time now and then."""
+    con.execute("RESET max_vacuum_tasks" if allowed else "SET max_vacuum_tasks = 0")
+
+
 @contextmanager
 def attached(con: DuckDBPyConnection, paths: StorePaths) -> Iterator[None]:
     """Attach the database to ``con``, migrated to the current schema, until the block ends. Raises StoreError."""
@@ -86,14 +91,18 @@ def attached(con: DuckDBPyConnection, paths: StorePaths) -> Iterator[None]:
 
 
 def fold_step(
-    con: DuckDBPyConnection, paths: StorePaths, is_enough: Callable[[int], bool], losses: Sequence[Loss] = ()
+    con: DuckDBPyConnection,
+    paths: StorePaths,
+    is_enough: Callable[[int], bool],
+    losses: Sequence[Loss] = (),
+    until: Mapping[str, int] | None = None,
 ) -> FoldStep:
     """Fold lines until ``is_enough`` of the bytes that were read. ``losses``: further losses to store.
 
-    Raises duckdb.Error and OSError.
+    ``until``: sizes of the journals at an earlier time, where later lines are to be left to a later fold. Raises duckdb.Error and OSError.
     """
     offsets = known_offsets(con, paths)
-    inserted = insert_lines(con, paths, offsets, is_enough, losses)
+    inserted = insert_lines(con, paths, offsets, is_enough, losses, until)
     con.execute(f"CHECKPOINT {STORE}")  # before a journal is removed: a bad write-ahead log then loses nothing
     if inserted.forgotten:
         erasure.update_fingerprints(con, paths, erasure.blank_journals(paths, tombstones.load(paths)))

@@ -9,7 +9,7 @@ reach the file of the database.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,18 +63,20 @@ def insert_lines(
     offsets: dict[str, int],
     is_enough: Callable[[int], bool],
     losses: Sequence[Loss] = (),
+    until: Mapping[str, int] | None = None,
 ) -> Insertion:
     """Insert the lines beyond ``offsets``, until ``is_enough`` of the bytes that were read, and advance ``offsets``.
 
-    ``losses``: further losses to store. One transaction makes this exactly-once: after a kill, either the rows and the
+    ``losses``: further losses to store. ``until``: as for ``journal_scan.batches``. One transaction makes this exactly-once: after a kill, either the rows and the
     offsets are in the database, or none of them. Raises duckdb.Error and OSError.
     """
     forgotten = tombstones.load(paths)
     done = Insertion(JournalBatch(losses=list(losses)))
-    if forgotten or not _insert_directly(con, paths, offsets, is_enough, done):
+    if forgotten or not _insert_directly(con, paths, batches(paths, offsets, until), is_enough, done):
         limit = min(STAGED_BYTES, done.batch.bytes or STAGED_BYTES)
         done = Insertion(JournalBatch(losses=list(losses)))
-        _insert_staged(con, paths, offsets, lambda read: read >= limit or is_enough(read), done, forgotten)
+        lines = batches(paths, offsets, until)
+        _insert_staged(con, paths, lines, lambda read: read >= limit or is_enough(read), done, forgotten)
     offsets.update(done.batch.offsets)
     return done
 
@@ -110,14 +112,14 @@ def drop_forgotten(staging: Staging, paths: StorePaths, before: Tombstones) -> t
 def _insert_staged(
     con: DuckDBPyConnection,
     paths: StorePaths,
-    offsets: dict[str, int],
+    lines: Iterator[JournalBatch],
     is_enough: Callable[[int], bool],
     done: Insertion,
     forgotten: Tombstones,
 ) -> None:
     staging = Staging(con, paths.journal)
     staging.load(done.batch)
-    for batch in batches(paths, offsets):
+    for batch in lines:
         staging.load(batch)
         done.add(batch)
         if is_enough(done.batch.bytes):
@@ -133,7 +135,7 @@ def _insert_staged(
 def _insert_directly(
     con: DuckDBPyConnection,
     paths: StorePaths,
-    offsets: dict[str, int],
+    lines: Iterator[JournalBatch],
     is_enough: Callable[[int], bool],
     done: Insertion,
 ) -> bool:
@@ -141,7 +143,7 @@ def _insert_directly(
     con.execute("BEGIN")
     try:
         with closing(_NewRows(con, paths.journal)) as new:
-            for batch in batches(paths, offsets):
+            for batch in lines:
                 new.insert(batch)
                 done.add(batch)
                 if is_enough(done.batch.bytes):

@@ -20,8 +20,6 @@ CHUNK_BYTES: Final = 32 * 1024 * 1024
 """Bytes that are read into memory at once at most; far more than the longest line."""
 PIECE_BYTES: Final = 4 * 1024 * 1024
 """Approximate bytes in a batch of lines; a longer line is a batch of its own."""
-
-
 FINGERPRINT_BYTES: Final = 4096
 """Bytes before a folded offset whose checksum is stored with it: they contain at least the end of one line."""
 
@@ -95,16 +93,24 @@ class JournalBatch:
         self.losses.append(Loss(reason=reason, count=count, at=now, detail=f"{name} at byte {offset}"))
 
 
-def batches(paths: StorePaths, offsets: Mapping[str, int], *, limit: int = PIECE_BYTES) -> Iterator[JournalBatch]:
+def batches(
+    paths: StorePaths,
+    offsets: Mapping[str, int],
+    until: Mapping[str, int] | None = None,
+    *,
+    limit: int = PIECE_BYTES,
+) -> Iterator[JournalBatch]:
     """Yield all lines beyond ``offsets``, in batches of about ``limit`` bytes.
 
+    ``until``: sizes of the journals at an earlier time, where later lines of living writers are to be left out.
     A last line without newline is left for later while its writer lives; once the writer has ended, it is a loss.
     """
     batch = JournalBatch()
-    for name, size in paths.journals().items():
+    for name, size in (paths.journals() if until is None else until).items():
         if size <= offsets.get(name, 0):
             continue
-        for start, data, fingerprint in _pieces(paths.journal / name, offsets.get(name, 0), limit):
+        end = None if until is None else size
+        for start, data, fingerprint in _pieces(paths.journal / name, offsets.get(name, 0), limit, end):
             _sort_lines(batch, name, start, data)
             batch.fingerprints[name] = fingerprint
             if batch.bytes >= limit // 2:  # a piece ends at a line, so most are a little shorter than the limit
@@ -189,15 +195,19 @@ def open_journal(path: Path) -> int | None:
         raise
 
 
-def _pieces(path: Path, offset: int, limit: int) -> Iterator[tuple[int, bytes, int]]:
-    """Yield the start offset and the bytes of pieces that end at the end of a line, and the fingerprint at that end."""
+def _pieces(path: Path, offset: int, limit: int, until: int | None) -> Iterator[tuple[int, bytes, int]]:
+    """Yield the start offset and the bytes of pieces that end at the end of a line, and the fingerprint at that end.
+
+    ``until``: the offset at which they end where the writer lives.
+    """
     fd = open_journal(path)
     if fd is None:
         return
     try:
         abandoned = is_abandoned(fd)  # tested before reading: once it is true, no bytes can be added
         size = limit
-        while data := _read(fd, offset, size):
+        last = until if until is not None and not abandoned else None
+        while data := _read(fd, offset, size if last is None else min(size, last - offset)):
             end = data.rfind(b"\n") + 1
             at_end = len(data) < size
             if end == 0 and not at_end and size < CHUNK_BYTES:  # a line longer than the limit

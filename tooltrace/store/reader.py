@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 
 WAIT_BYTES: Final = 8 * 1024 * 1024
 """Unfolded journal bytes above which a reader waits for the lock to fold them."""
-FOLD_WAIT_SECONDS: Final = 1.0
+FOLD_WAIT_SECONDS: Final = 0.5
 """Maximum seconds that a reader waits for the exclusive lock before each step of a fold."""
+REPAIR_WAIT_SECONDS: Final = 1.0
+"""Maximum seconds that a reader waits for the exclusive lock to rebuild or migrate a database."""
 OTHERS_SECONDS: Final = 3.0
 """Seconds for which a reader waits for the next step of another process that folds a large backlog."""
 
@@ -68,20 +70,21 @@ def open_reader(
     paths = StorePaths.of(path)
     check_database(paths)
     if journals_only:
-        with _lease(_open(paths, journals_only=True)) as con:
+        with _lease(_open(paths, paths.journals(), journals_only=True)) as con:
             yield con
         return
     if not missing_ok:
         _require(paths)
     lock = Lock(paths)
     try:
-        _fold_if_possible(paths, lock)
+        until = paths.journals()
+        _fold_if_possible(paths, lock, until)
         try:
-            con = _open(paths, cursors=cursors)
+            con = _open(paths, until, cursors=cursors)
         except (StoreDamaged, _OlderSchemaError):
             if not _repair(paths, lock):
                 raise
-            con = _open(paths, cursors=cursors)
+            con = _open(paths, until, cursors=cursors)
         _warn_unreadable(paths)
         with _lease(con):
             yield con
@@ -177,16 +180,16 @@ def _exists_outside_folds(paths: StorePaths) -> bool:
         lock.release()
 
 
-def _fold_if_possible(paths: StorePaths, lock: Lock) -> None:
-    """Fold the journals as far as that is possible without a long wait, then hold ``lock`` shared.
+def _fold_if_possible(paths: StorePaths, lock: Lock, until: Mapping[str, int]) -> None:
+    """Fold the journals ``until`` these sizes as far as that is possible without a long wait, then hold ``lock`` shared.
 
     A small rest is read from the journals where the lock is not free, or a background process folds. With a large rest,
     the reader takes turns with other folds, for as long as one of them makes progress.
     """
     if lock.has_file and fold_marker.has_unfolded(paths):
         try:
-            with closing(Folding(paths, lock)) as folding:
-                _fold(paths, folding)
+            with closing(Folding(paths, lock, until)) as folding:
+                _fold(paths, folding, until)
         except (
             StoreError,
             OSError,
@@ -196,31 +199,28 @@ def _fold_if_possible(paths: StorePaths, lock: Lock) -> None:
     lock.shared()
 
 
-def _fold(paths: StorePaths, folding: Folding) -> None:
-    left = fold_marker.unfolded_bytes(paths)
+def _fold(paths: StorePaths, folding: Folding, until: Mapping[str, int]) -> None:
+    left = fold_marker.unfolded_bytes(paths, until)
     while left <= WAIT_BYTES:
         if background.is_running(paths) or folding.step(0) is None or folding.complete:
             return
-        left = fold_marker.unfolded_bytes(paths)
-    to_do = left  # what others write meanwhile is left to the next reader, or this one would never end
+        left = fold_marker.unfolded_bytes(paths, until)
     is_folded_by_others = background.is_running(paths)
-    while left > WAIT_BYTES and to_do > 0 and not folding.complete:
+    while left > WAIT_BYTES and not folding.complete:
         if is_folded_by_others:  # waiting for the same lock would only delay them
-            is_folded_by_others = _has_shrunk(paths, left)
+            is_folded_by_others = _has_shrunk(paths, left, until)
         else:
             report = folding.step(FOLD_WAIT_SECONDS)
-            if report is None and fold_marker.unfolded_bytes(paths) >= left:  # readers hold the lock, not a fold
+            if report is None and fold_marker.unfolded_bytes(paths, until) >= left:  # readers hold the lock, not a fold
                 return
-            to_do -= 0 if report is None else report.bytes
             is_folded_by_others = report is None or not report.bytes
-        before, left = left, fold_marker.unfolded_bytes(paths)
-        to_do -= max(0, before - left) if is_folded_by_others else 0
+        left = fold_marker.unfolded_bytes(paths, until)
 
 
-def _has_shrunk(paths: StorePaths, left: int) -> bool:
-    """Wait until fewer than ``left`` bytes are unfolded; return False where that does not happen."""
+def _has_shrunk(paths: StorePaths, left: int, until: Mapping[str, int]) -> bool:
+    """Wait until fewer than ``left`` bytes before ``until`` are unfolded; return False where that does not happen."""
     deadline = time.monotonic() + OTHERS_SECONDS
-    while fold_marker.unfolded_bytes(paths) >= left:
+    while fold_marker.unfolded_bytes(paths, until) >= left:
         if time.monotonic() >= deadline:
             return False
         time.sleep(0.05)
@@ -234,7 +234,7 @@ class _OlderSchemaError(StoreError):
 def _repair(paths: StorePaths, lock: Lock) -> bool:
     """Rebuild a damaged database or migrate an older one by a fold; return False where others hold the lock."""
     lock.unlock()
-    if not lock.exclusive(FOLD_WAIT_SECONDS):
+    if not lock.exclusive(REPAIR_WAIT_SECONDS):
         return False
     fold_locked(paths)
     lock.unlock()
@@ -242,11 +242,13 @@ def _repair(paths: StorePaths, lock: Lock) -> bool:
     return True
 
 
-def _open(paths: StorePaths, *, journals_only: bool = False, cursors: bool = True) -> DuckDBPyConnection:
+def _open(
+    paths: StorePaths, until: Mapping[str, int], *, journals_only: bool = False, cursors: bool = True
+) -> DuckDBPyConnection:
     con = connect()
     try:
         limit_memory(con)
-        _attach_views(con, paths, stored=not journals_only and paths.database.exists(), cursors=cursors)
+        _attach_views(con, paths, until, stored=not journals_only and paths.database.exists(), cursors=cursors)
     except duckdb.Error as error:
         con.close()
         raise explained(error, paths.database) from error
@@ -256,7 +258,9 @@ def _open(paths: StorePaths, *, journals_only: bool = False, cursors: bool = Tru
     return con
 
 
-def _attach_views(con: DuckDBPyConnection, paths: StorePaths, *, stored: bool, cursors: bool) -> None:
+def _attach_views(
+    con: DuckDBPyConnection, paths: StorePaths, until: Mapping[str, int], *, stored: bool, cursors: bool
+) -> None:
     offsets: dict[str, int] = {}
     if stored:
         attach(con, paths, read_only=True)
@@ -268,7 +272,7 @@ def _attach_views(con: DuckDBPyConnection, paths: StorePaths, *, stored: bool, c
             )
         stored = version > 0
         offsets = known_offsets(con, paths) if stored else {}
-    staged = _stage(con, paths, offsets, stored=stored)
+    staged = _stage(con, paths, offsets, until, stored=stored)
     if stored and not staged and not cursors and has_current_views(con):
         con.execute(f"SET search_path = 'memory.main,{STORE}.main'")  # the views and macros that the database has
         return
@@ -288,13 +292,15 @@ def _attach_views(con: DuckDBPyConnection, paths: StorePaths, *, stored: bool, c
         con.execute(f"CREATE VIEW memory.main.{view.name} AS {view.sql}")
 
 
-def _stage(con: DuckDBPyConnection, paths: StorePaths, offsets: dict[str, int], *, stored: bool) -> bool:
-    """Load the unfolded lines into memory; return whether the staged tables exist.
+def _stage(
+    con: DuckDBPyConnection, paths: StorePaths, offsets: dict[str, int], until: Mapping[str, int], *, stored: bool
+) -> bool:
+    """Load the unfolded lines ``until`` these sizes of the journals into memory; return whether the staged tables exist.
 
     They exist where there are such lines, or no database (``stored`` is False): then they are the only tables.
     """
     staging: Staging | None = None if stored else Staging(con, Path(tempfile.gettempdir()))
-    for batch in batches(paths, offsets):
+    for batch in batches(paths, offsets, until):
         staging = staging or Staging(con, _workspace(paths))
         staging.load(batch)
     if staging is None:

@@ -59,7 +59,8 @@ def rewrite(
     """
     if paths.wal.exists():
         raise StoreError(
-            f"cannot rewrite the store {paths.database}: it has a write-ahead log; fold the journals first"
+            f"cannot rewrite the store {paths.database}: its last change is in a write-ahead log and could not be written to the "
+            "database; make sure that the disk has space, and run the command again"
         )
     target = to or paths
     copy = replace(target, database=target.database.with_name(f".{target.database.name}.rewrite.tmp"))

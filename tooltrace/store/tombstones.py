@@ -355,7 +355,9 @@ def _append(paths: StorePaths, lines: list[_TombstoneLine]) -> None:
     with os.fdopen(fd, "r+b", buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
         is_torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
-        file.write(b"\n" * is_torn + b"".join(_ENCODER.encode(line) + b"\n" for line in lines))
+        data = b"\n" * is_torn + b"".join(_ENCODER.encode(line) + b"\n" for line in lines)
+        while data:  # a disk that is nearly full takes a part without an error
+            data = data[file.write(data) or 0 :]
         os.fsync(fd)
     if is_new:
         directory = os.open(paths.journal, os.O_RDONLY | os.O_CLOEXEC)
