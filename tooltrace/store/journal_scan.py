@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -95,7 +95,9 @@ class JournalBatch:
         self.losses.append(Loss(reason=reason, count=count, at=now, detail=f"{name} at byte {offset}"))
 
 
-def batches(paths: StorePaths, offsets: Mapping[str, int], *, limit: int = PIECE_BYTES) -> Iterator[JournalBatch]:
+def batches(
+    paths: StorePaths, offsets: Mapping[str, int], *, limit: int = PIECE_BYTES
+) -> Generator[JournalBatch, None, None]:
     """Yield all lines beyond ``offsets``, in batches of about ``limit`` bytes.
 
     A last line without newline is left for later while its writer lives; once the writer has ended, it is a loss.
