@@ -41,7 +41,7 @@ MAX_STEP_BYTES: Final = 256 * 1024 * 1024
 """Maximum journal bytes that one transaction inserts."""
 ROW_GROUP_ROWS: Final = 122_880
 """Rows that DuckDB compresses together."""
-FILE_BYTES: Final = 16 * 1024 * 1024
+FILE_BYTES: Final = 8 * 1024 * 1024
 """Bytes of lines that one statement inserts; a statement has a fixed cost of milliseconds."""
 STAGED_BYTES: Final = 32 * 1024 * 1024
 """Maximum bytes of lines that are staged at once."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from tooltrace.store.journal_scan import JournalBatch
 
-AHEAD: Final = 4
+AHEAD: Final = 2
 """Maximum batches that wait for the caller: as many bytes as one statement inserts."""
 
 
