@@ -153,7 +153,7 @@ def test_every_row_is_stored_once_however_many_calls_a_transaction_has(
     store: StorePaths, write: Any, call: Any, rows: Rows, monkeypatch: pytest.MonkeyPatch, step_calls: int
 ) -> None:
     for first in (0, 100):
-        write(*map(call, range(first, first + 100)), Loss(reason="queue_full", count=1, at=call().started_at))
+        write(*map(call, range(first, first + 100)), Loss(reason="queue_full", count=1 + first, at=call().started_at))
     monkeypatch.setattr(journal_scan.batches, "__kwdefaults__", {"limit": 2048})
     monkeypatch.setattr(insertion, "STEP_CALLS", step_calls)
     monkeypatch.setattr(insertion, "ROW_GROUP_ROWS", 5)  # no transaction merges row groups
@@ -161,7 +161,7 @@ def test_every_row_is_stored_once_however_many_calls_a_transaction_has(
     assert rows("SELECT count(*), count(DISTINCT span_id), min(call_id), max(call_id) FROM tool_calls") == [
         (200, 200, "c0", "c99")
     ]
-    assert rows("SELECT count FROM losses") == [(1,), (1,)]
+    assert rows("SELECT sum(count) FROM losses") == [(102,)]
 
 
 def test_many_small_folds_leave_few_row_groups(store: StorePaths, write: Any, call: Any) -> None:

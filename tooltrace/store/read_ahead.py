@@ -11,7 +11,7 @@ from typing import Final
 from tooltrace.store.journal_scan import JournalBatch
 
 AHEAD: Final = 2
-"""Maximum batches that wait for the caller: as many bytes as one statement inserts."""
+"""Maximum batches that wait for the caller: about as many bytes as one statement inserts."""
 
 
 def read_ahead(batches: Generator[JournalBatch, None, None], calls: int) -> Generator[JournalBatch, None, None]:
