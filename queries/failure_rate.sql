@@ -58,7 +58,7 @@
 -- next: query errors --tool {tool}
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124; effective number of
 --   attempts by the variance between clusters (Kish 1965) and Student's t (Korn and Graubard 1998; Dean and Pagano 2015)
-WITH scoped AS NOT MATERIALIZED ( -- read three times by few columns: a table of all of them would take 250 MB for a million attempts
+WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     -- reads attempts, not tool_calls: the join with messages is not needed, and a window function would keep DuckDB from removing it
     SELECT
         /* by */ tool, /* end by */
