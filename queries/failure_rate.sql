@@ -62,13 +62,16 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
     -- reads attempts, not tool_calls: the join with messages is not needed, and a window function would keep DuckDB from removing it
     SELECT
         /* by */ tool, /* end by */
-        call_id,
         tool AS of_tool,
-        -- the parts of call_key(): to carry the key itself for every attempt makes the query a tenth slower
-        coalesce(conversation_id, host) AS conversation_or_host,
-        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END AS process,
-        coalesce(/* unless by conversation */ draw_key(conversation_id, trace_id), /* end unless */
-            CASE WHEN conversation_id IS NULL THEN trace_id ELSE call_id END) AS own_draw,
+        -- the parts of call_key() and the cluster, as numbers: to carry texts for every attempt takes more time and memory
+        text_key(call_id) AS call_number,
+        text_key(coalesce(conversation_id, host, '')) AS conversation_or_host,
+        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) ELSE -2 END AS process,
+        coalesce(
+            /* rollups */ md5_number_lower(coalesce(/* unless by conversation */ draw_key(conversation_id, trace_id), /* end unless */ CASE WHEN conversation_id IS NULL THEN trace_id ELSE call_id END)), /* end rollups */
+            text_key(coalesce(/* unless by conversation */ draw_key(conversation_id, trace_id), /* end unless */ CASE WHEN conversation_id IS NULL THEN trace_id ELSE call_id END))
+        ) AS own_draw,
+        CASE WHEN conversation_id IS NULL THEN trace_id END AS lone_trace,
         started_at AS started,
         attempt AS attempt_no,
         span_id,
@@ -86,22 +89,41 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
 ),
 -- only call ids with several attempts are sorted, because most have one
 multi_attempt_calls AS (
-    SELECT text_key(call_id) AS call_number FROM scoped GROUP BY text_key(call_id) HAVING count(*) > 1
+    SELECT call_number FROM scoped GROUP BY call_number HAVING count(*) > 1
 ),
--- from_last: 1 for the last attempt of a call; draw: one for all attempts of a call, although each may have its own trace
+-- first_trace: one for all attempts of a call without a conversation, although each may have its own trace
+retried_calls AS (
+    SELECT
+        call_number,
+        of_tool,
+        conversation_or_host,
+        process,
+        arg_max(span_id, attempt_order(attempt_no, started, span_id)) FILTER (WHERE finished) AS last_span_id,
+        min(lone_trace) AS first_trace
+    FROM scoped
+    WHERE call_number IN (SELECT call_number FROM multi_attempt_calls)
+    GROUP BY call_number, of_tool, conversation_or_host, process
+),
+-- from_last: 1 for the last finished attempt of a call
 ranked AS (
-    SELECT *,
-        row_number() OVER (
-            PARTITION BY call_id, of_tool, conversation_or_host, process
-            ORDER BY finished DESC, attempt_order(attempt_no, started, span_id) DESC
-        ) AS from_last,
-        /* rollups */ md5_number_lower( /* end rollups */ min(own_draw) OVER (PARTITION BY call_id, of_tool, conversation_or_host, process) /* rollups */ ) /* end rollups */ AS draw
-    FROM scoped
-    WHERE text_key(call_id) IN (SELECT call_number FROM multi_attempt_calls)
-    UNION ALL
-    SELECT *, 1 AS from_last, /* rollups */ md5_number_lower( /* end rollups */ own_draw /* rollups */ ) /* end rollups */ AS draw
-    FROM scoped
-    WHERE text_key(call_id) NOT IN (SELECT call_number FROM multi_attempt_calls)
+    SELECT
+        /* by names */ tool, /* end by */
+        finished,
+        failed,
+        partly,
+        from_cache,
+        was_unread,
+        by_heuristic,
+        ending,
+        CASE WHEN c.call_number IS NULL OR s.span_id = c.last_span_id THEN 1 ELSE 2 END AS from_last,
+        CASE WHEN c.first_trace IS NULL THEN s.own_draw
+             ELSE coalesce(/* rollups */ md5_number_lower(c.first_trace), /* end rollups */ text_key(c.first_trace)) END AS draw
+    FROM scoped AS s
+    LEFT JOIN retried_calls AS c
+        ON c.call_number = s.call_number
+        AND c.of_tool = s.of_tool
+        AND c.conversation_or_host = s.conversation_or_host
+        AND c.process = s.process
     /* rollups */
     UNION ALL BY NAME
     SELECT

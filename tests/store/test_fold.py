@@ -18,7 +18,8 @@ from tooltrace.core.records import Gate, Loss, Outcome
 from tooltrace.errors import StoreBusy, StoreError
 from tooltrace.redact.snapshot import Json
 from tooltrace.store import fold as fold_module
-from tooltrace.store import fold_marker, fold_step, journal_scan
+from tooltrace.store import fold_marker, fold_step, insertion, journal_scan
+from tooltrace.store.connection import opened
 from tooltrace.store.fold import fold
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
@@ -145,6 +146,34 @@ def test_batches_are_bounded_and_each_committed_with_its_offset(
     assert fold(store).rows == 200
     assert len(committed) > 5
     assert rows("SELECT count(DISTINCT span_id) FROM tool_calls") == [(200,)]
+
+
+@pytest.mark.parametrize("step_calls", [7, 60, 1000])
+def test_every_row_is_stored_once_however_many_calls_a_transaction_has(
+    store: StorePaths, write: Any, call: Any, rows: Rows, monkeypatch: pytest.MonkeyPatch, step_calls: int
+) -> None:
+    for first in (0, 100):
+        write(*map(call, range(first, first + 100)), Loss(reason="queue_full", count=1 + first, at=call().started_at))
+    monkeypatch.setattr(journal_scan.batches, "__kwdefaults__", {"limit": 2048})
+    monkeypatch.setattr(insertion, "STEP_CALLS", step_calls)
+    monkeypatch.setattr(insertion, "ROW_GROUP_ROWS", 5)  # no transaction merges row groups
+    assert fold(store).rows == 200
+    assert rows("SELECT count(*), count(DISTINCT span_id), min(call_id), max(call_id) FROM tool_calls") == [
+        (200, 200, "c0", "c99")
+    ]
+    assert rows("SELECT sum(count) FROM losses") == [(102,)]
+
+
+def test_many_small_folds_leave_few_row_groups(store: StorePaths, write: Any, call: Any) -> None:
+    for number in range(6):
+        write(call(number))
+        fold(store)
+    with opened(store, read_only=True) as con:
+        groups = con.execute(
+            "SELECT count(DISTINCT row_group_id) FROM pragma_storage_info('store.attempts')"
+        ).fetchone()
+    assert groups is not None
+    assert groups[0] <= 2, "each fold adds a row group of 0.3 MB unless a checkpoint merges them"
 
 
 def test_a_sealed_line_with_wrong_values_is_counted_and_harms_no_other(

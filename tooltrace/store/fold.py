@@ -16,7 +16,8 @@ from tooltrace.store import erasure, fold_marker, recovery, retention
 from tooltrace.store.connection import explained
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.first_use import check_database
-from tooltrace.store.fold_step import MAX_STEP_BYTES, FoldReport, attached, connect_to_fold, fold_step, merge_row_groups
+from tooltrace.store.fold_step import FoldReport, attached, connect_to_fold, fold_step, merge_row_groups
+from tooltrace.store.insertion import MAX_STEP_BYTES
 from tooltrace.store.line_files import remove_leftovers
 from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 MEMORY_BYTES: Final = 112 * 1024 * 1024
 """DuckDB's limit for the memory of a fold; beyond it, DuckDB writes to temporary files."""
-MAX_STEP_BYTES: Final = 128 * 1024 * 1024
-"""Maximum journal bytes that a step moves: about a row group (122,880 rows), which DuckDB then compresses only once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

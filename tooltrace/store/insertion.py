@@ -9,7 +9,7 @@ reach the file of the database.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,7 @@ from tooltrace.store.folded_journals import store_offsets
 from tooltrace.store.journal_scan import JournalBatch, batches
 from tooltrace.store.line_files import LineFile, is_about_values
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.read_ahead import read_ahead
 from tooltrace.store.schema import ATTEMPTS, CORRECTIONS, LOSSES, RECORDS, STORE, Table, quote_identifier
 from tooltrace.store.staging import SPACE, Staging, insert_losses, key_columns
 from tooltrace.store.tombstones import Tombstones
@@ -30,7 +31,17 @@ from tooltrace.store.tombstones import Tombstones
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-FILE_BYTES: Final = 16 * 1024 * 1024
+STEP_CALLS: Final = 400_000
+"""Calls after which a transaction ends: three of DuckDB's row groups and a part of one.
+
+A checkpoint merges the parts that several transactions left, and then writes up to three row groups anew. It cannot
+where three full ones lie between two parts.
+"""
+MAX_STEP_BYTES: Final = 256 * 1024 * 1024
+"""Maximum journal bytes that one transaction inserts."""
+ROW_GROUP_ROWS: Final = 122_880
+"""Rows that DuckDB compresses together."""
+FILE_BYTES: Final = 8 * 1024 * 1024
 """Bytes of lines that one statement inserts; a statement has a fixed cost of milliseconds."""
 STAGED_BYTES: Final = 32 * 1024 * 1024
 """Maximum bytes of lines that are staged at once."""
@@ -67,8 +78,9 @@ def insert_lines(
 ) -> Insertion:
     """Insert the lines beyond ``offsets``, until ``is_enough`` of the bytes that were read, and advance ``offsets``.
 
-    ``losses``: further losses to store. ``until``: as for ``journal_scan.batches``. One transaction makes this exactly-once: after a kill, either the rows and the
-    offsets are in the database, or none of them. Raises duckdb.Error and OSError.
+    ``losses``: further losses to store. ``until``: as for ``journal_scan.batches``. One transaction makes this
+    exactly-once: after a kill, either the rows and the offsets are in the database, or none of them. Raises duckdb.Error
+    and OSError.
     """
     forgotten = tombstones.load(paths)
     done = Insertion(JournalBatch(losses=list(losses)))
@@ -135,18 +147,19 @@ def _insert_staged(
 def _insert_directly(
     con: DuckDBPyConnection,
     paths: StorePaths,
-    lines: Iterator[JournalBatch],
+    lines: Generator[JournalBatch, None, None],
     is_enough: Callable[[int], bool],
     done: Insertion,
 ) -> bool:
     """Insert the lines into the tables themselves; return False where they must be staged."""
     con.execute("BEGIN")
     try:
-        with closing(_NewRows(con, paths.journal)) as new:
-            for batch in lines:
+        ahead = read_ahead(lines, STEP_CALLS)
+        with closing(_NewRows(con, paths.journal)) as new, closing(ahead):
+            for batch in ahead:
                 new.insert(batch)
                 done.add(batch)
-                if is_enough(done.batch.bytes):
+                if new.calls >= STEP_CALLS or is_enough(done.batch.bytes):
                     break
             else:
                 done.is_last = True
@@ -159,6 +172,8 @@ def _insert_directly(
         if new.has(ATTEMPTS) or new.has(CORRECTIONS):
             corrections.apply_stored(con, new.source)
         store_offsets(con, done.batch)
+        if done.rows >= ROW_GROUP_ROWS:  # leaves row groups as they are; smaller transactions merge what they can
+            con.execute("SET max_vacuum_tasks = 0")
         con.execute("COMMIT")
     except BaseException as error:
         _roll_back(con)
@@ -174,6 +189,8 @@ class _NewRows:
     def __init__(self, con: DuckDBPyConnection, directory: Path) -> None:
         self.rows = 0
         """Number of the rows, not counting losses."""
+        self.calls = 0
+        """Number of the calls, with those that are not inserted yet."""
         self._con = con
         self._directory = directory
         self._files: dict[str, LineFile] = {}
@@ -191,6 +208,7 @@ class _NewRows:
             if lines:
                 file = self._files.get(kind) or self._files.setdefault(kind, LineFile(self._directory))
                 file.write(lines)
+                self.calls += len(lines) if RECORDS[kind] is ATTEMPTS else 0
                 if file.bytes >= FILE_BYTES:
                     self._insert(RECORDS[kind], file)
 

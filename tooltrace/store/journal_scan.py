@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -99,7 +99,7 @@ def batches(
     until: Mapping[str, int] | None = None,
     *,
     limit: int = PIECE_BYTES,
-) -> Iterator[JournalBatch]:
+) -> Generator[JournalBatch, None, None]:
     """Yield all lines beyond ``offsets``, in batches of about ``limit`` bytes.
 
     ``until``: sizes of the journals at an earlier time, where later lines of living writers are to be left out.

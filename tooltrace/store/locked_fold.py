@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from tooltrace.core.records import Loss
 from tooltrace.errors import StoreDamaged, StoreError
 from tooltrace.store import erasure, fold_marker, recovery, tombstones
-from tooltrace.store.fold_step import MAX_STEP_BYTES, FoldReport, attached, connect_to_fold, fold_step
-from tooltrace.store.insertion import commit_staged, drop_forgotten
+from tooltrace.store.fold_step import FoldReport, attached, connect_to_fold, fold_step
+from tooltrace.store.insertion import MAX_STEP_BYTES, commit_staged, drop_forgotten
 from tooltrace.store.journal_scan import JournalBatch
 from tooltrace.store.line_files import remove_leftovers
 from tooltrace.store.paths import StorePaths
