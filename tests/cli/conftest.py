@@ -106,6 +106,13 @@ def history(where: Path, folded_history: Path) -> Path:
 
 
 @pytest.fixture
+def pending_history(where: Path, put: Put) -> Path:
+    """A store whose journal holds ``HISTORY``; nothing is folded yet."""
+    put(*HISTORY)
+    return create_empty_store(where)
+
+
+@pytest.fixture
 def run(where: Path) -> Run:
     """``tooltrace …`` on the store ``where``."""
 
