@@ -79,9 +79,9 @@ test: check
 	@echo 'The tests take about 12 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-# Simulations and cases beyond those of `make test`: the marker "deep".
+# Simulations and cases beyond those of `make test`, which have the marker "deep", and properties with more examples.
 test-deep: $(VENV)/.test
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m deep
+	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'deep or hypothesis'
 
 # Every test, those of properties with many more examples than in `make test`.
 test-thorough: $(VENV)/.test

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import settings
 
 import tooltrace as tt
-from tests.examples import QUICK, THOROUGH
+from tests.examples import PROFILES
 from tests.needs import missing
 from tests.stores import copy_new_stores
 from tooltrace import faults as faults_module
@@ -32,8 +32,8 @@ from tooltrace.store.paths import StorePaths
 Calls = Callable[[], list[ToolCall]]
 SCREEN = {"width": 1280, "height": 900}
 
-settings.register_profile("quick", max_examples=QUICK, deadline=None, print_blob=True)
-settings.register_profile("thorough", max_examples=THOROUGH, deadline=None, print_blob=True)
+for profile, most in PROFILES.items():
+    settings.register_profile(profile, max_examples=most, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 

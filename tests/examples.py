@@ -6,12 +6,12 @@ from typing import Final
 
 from hypothesis import settings
 
-QUICK: Final = 25
-"""Examples of a property in ``make test``."""
-THOROUGH: Final = 500
-"""Examples of a property in ``make test-thorough``."""
+PROFILES: Final = {"quick": 10, "full": 25, "thorough": 500}
+"""Examples of a property in ``make test``, ``make test-deep`` and ``make test-thorough``."""
+FEWEST: Final = 3
+"""The first example is the simplest one, which shows little."""
 
 
-def examples(quick: int) -> int:
-    """Return the number of examples of an expensive property: ``quick`` in ``make test``, and in proportion else."""
-    return max(1, quick * settings().max_examples // QUICK)
+def examples(full: int) -> int:
+    """Return the number of examples of an expensive property: ``full`` in ``make test-deep``, and in proportion else."""
+    return max(min(full, FEWEST), full * settings().max_examples // PROFILES["full"])

@@ -24,7 +24,11 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def start_program(
-    code: str, *arguments: str, modules: tuple[str, ...], environment: Mapping[str, str] | None = None
+    code: str,
+    *arguments: str,
+    modules: tuple[str, ...],
+    environment: Mapping[str, str] | None = None,
+    directory: Path | None = None,
 ) -> subprocess.Popen[str]:
     """Start ``code`` as ``python -c`` does, with three pipes; elsewhere than on Linux, in a new interpreter.
 
@@ -32,9 +36,9 @@ def start_program(
     """
     given = dict(os.environ if environment is None else environment)
     if sys.platform == "linux":
-        return _Forked(_server(modules), code, arguments, given)
+        return _Forked(_server(modules), code, arguments, given, directory or Path.cwd())
     return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments], env=given, text=True,
+        [sys.executable, "-c", code, *arguments], env=given, cwd=directory, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 
@@ -78,10 +82,12 @@ def _adopt_orphans(wanted: bool) -> None:
 
 
 class _Forked(subprocess.Popen[str]):
-    def __init__(self, server: _Server, code: str, arguments: tuple[str, ...], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, server: _Server, code: str, arguments: tuple[str, ...], environment: Mapping[str, str], directory: Path
+    ) -> None:
         self._server = server
         self._request = json.dumps(
-            {"environment": dict(environment), "directory": os.getcwd(), "arguments": arguments, "code": code}
+            {"environment": dict(environment), "directory": str(directory), "arguments": arguments, "code": code}
         ).encode()
         super().__init__(
             ["python", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

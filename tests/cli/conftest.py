@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.stores import create_empty_store
+from tests.stores import create_empty_store, write_records
 from tooltrace.cli import cli
 from tooltrace.core.records import Outcome, Record, ToolCall
 from tooltrace.redact.snapshot import Json
+from tooltrace.store.fold import fold
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
@@ -87,8 +89,25 @@ def put(where: Path) -> Put:
     return put
 
 
+@pytest.fixture(scope="session")
+def folded_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that holds ``HISTORY``. No test writes to it."""
+    path = tmp_path_factory.mktemp("history") / "history.duckdb"
+    write_records(StorePaths.of(path), *HISTORY)
+    fold(create_empty_store(path))
+    return path
+
+
 @pytest.fixture
-def history(where: Path, put: Put) -> Path:
+def history(where: Path, folded_history: Path) -> Path:
+    """A copy of ``folded_history``: a fold costs more than most commands."""
+    shutil.copytree(folded_history.parent, where.parent, dirs_exist_ok=True)
+    return where
+
+
+@pytest.fixture
+def pending_history(where: Path, put: Put) -> Path:
+    """A store whose journal holds ``HISTORY``; nothing is folded yet."""
     put(*HISTORY)
     return create_empty_store(where)
 

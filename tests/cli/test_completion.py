@@ -26,9 +26,9 @@ def offered(*words: str) -> list[str]:
 
 
 @pytest.fixture
-def store(history: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TOOLTRACE_STORE", str(history))
-    return history
+def store(pending_history: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TOOLTRACE_STORE", str(pending_history))
+    return pending_history
 
 
 def files(folder: Path) -> dict[str, bytes]:

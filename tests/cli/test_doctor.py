@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 
-def test_pending_records_are_reported_and_folded(run, history):
+def test_pending_records_are_reported_and_folded(run, pending_history):
     found = json.loads(run("doctor", "--format", "json").stdout)
     assert (found["exists"], found["unfolded_lines"]) == (True, 25)
     done = run("doctor", "--mend", "--format", "json")
@@ -18,7 +18,7 @@ def test_pending_records_are_reported_and_folded(run, history):
     assert "24" in text
 
 
-def test_a_damaged_store_is_reported_and_put_right(run, history, where):
+def test_a_damaged_store_is_reported_and_put_right(run, pending_history, where):
     where.write_bytes(b"this is no database" * 1000)
     done = run("doctor")
     assert done.exit_code == 1

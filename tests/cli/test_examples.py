@@ -47,6 +47,16 @@ def examples(command: click.Command) -> list[str]:
 COMMANDS = dict(commands(cli))
 
 
+def parse(arguments: list[str]) -> None:
+    """Parse the options of a command without a run of it. Raises click.UsageError."""
+    command: click.Command = cli
+    while isinstance(command, click.Group) and arguments[0] in command.commands:
+        name, *arguments = arguments
+        command = command.commands[name]
+    if "--help" not in arguments:
+        command.make_context(command.name, arguments)
+
+
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the store of a short demo, and with the files that the examples read."""
@@ -85,23 +95,23 @@ def test_the_help_of_a_command_ends_with_examples_at_80_columns(words: tuple[str
     assert max(map(len, done.output.splitlines())) <= 80, "a line is broken in a terminal of 80 columns"
 
 
+@pytest.mark.parametrize("most", [1, pytest.param(100, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_the_examples_run_on_the_store_of_the_demo(
-    words: tuple[str, ...], demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: tuple[str, ...], most: int, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The options of every example are parsed; ``most`` of a command are run."""
     monkeypatch.delenv("TOOLTRACE_STORE")
     monkeypatch.chdir(tmp_path)
     shutil.copytree(demo, tmp_path, dirs_exist_ok=True)
     if words == ("backup",):
         (tmp_path / "monday.duckdb").unlink()
-    for example in examples(COMMANDS[words]):
+    for number, example in enumerate(examples(COMMANDS[words])):
         first, second = (demo / "conversations").read_text().split()
         names = {"call_17": (demo / "call_id").read_text(), "session-17": first, "session-18": second}
         arguments = shlex.split(re.sub("|".join(names), lambda found: names[found[0]], example))[1:]
-        if example.startswith(NOT_RUN):
-            name, rest = (" ".join(words), arguments[len(words) :]) if words else (arguments[0], arguments[1:])
-            if "--help" not in rest:
-                COMMANDS[words or (arguments[0],)].make_context(name, rest)
+        if example.startswith(NOT_RUN) or number >= most:
+            parse(arguments)
             continue
         if arguments[0] == "tail" and "--no-follow" not in arguments:
             arguments.append("--no-follow")
@@ -110,15 +120,19 @@ def test_the_examples_run_on_the_store_of_the_demo(
         assert done.output, example
 
 
-def test_every_suggested_next_command_runs(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last line of a query's output, typed into a shell, for every query that has rows in the demo."""
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.deep)])
+def test_every_suggested_next_command_runs(demo: Path, monkeypatch: pytest.MonkeyPatch, every: int) -> None:
+    """The last line of a query's output, typed into a shell; of each query, or of each fourth one.
+
+    ``test_every_query_leads_on_to_a_command_that_exists`` parses all of them.
+    """
     from tooltrace.analysis import catalogue
 
     monkeypatch.delenv("TOOLTRACE_STORE")
     monkeypatch.chdir(demo)
     call_id = (demo / "call_id").read_text()
     suggested = set()
-    for name in catalogue():
+    for name in list(catalogue())[::every]:
         required = {
             "call": f"id={call_id}",
             "call_gates": f"call_id={call_id}",

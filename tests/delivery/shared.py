@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import textwrap
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from tests.programs import start_program
 from tooltrace.core.records import ToolCall
 from tooltrace.delivery.delivery import Delivery
 from tooltrace.delivery.retry import RetryPolicy
@@ -58,12 +58,6 @@ def delivery(paths: StorePaths, destination: Destination, name: str = "otlp", **
 
 
 def python(code: str, *arguments: object, **environment: str) -> subprocess.Popen[str]:
-    """Another process."""
-    return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
-        env={**os.environ, "TOOLTRACE_STRICT": "", **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        stdin=subprocess.PIPE,
-        text=True,
-    )
+    """Start another process, which has imported tooltrace and nothing that a delivery needs."""
+    given = {**os.environ, "TOOLTRACE_STRICT": "", **environment}
+    return start_program(textwrap.dedent(code), *map(str, arguments), modules=("tooltrace",), environment=given)

@@ -14,6 +14,7 @@ import pytest
 
 from docs.generate import PAGES as GENERATED
 from tests.docs.model_server import model_server
+from tests.programs import start_program
 from tests.system.test_prose import OPENINGS, RIDDLES
 from tooltrace.analysis import catalogue
 from tooltrace.cli import cli
@@ -55,6 +56,8 @@ SHOWN = {
     "docs/reference/results.md": 1,
 }
 """Pages with Python code, each with the number of outputs that it shows."""
+IN_INTERPRETERS = {"README.md", "docs/how-to/processes.md"}
+"""Pages whose code runs as ``python -c`` runs it: the first one that a reader tries, and the one about processes."""
 TRANSLATED = {"README.zh.md": "README.md", "docs/tutorial.zh.md": "docs/tutorial.md"}
 """Chinese pages, each with the English page whose code it has: test_chinese_pages."""
 IN_FRAMEWORKS = {"docs/how-to/frameworks.md"}
@@ -102,24 +105,28 @@ def models() -> Iterator[dict[str, str]]:
 
 @pytest.mark.parametrize("page", SHOWN)
 def test_the_code_of_a_page_runs_and_prints_the_shown_output(page: str, tmp_path: Path, models: dict[str, str]) -> None:
+    """A block is a new process: that of a file and of ``IN_INTERPRETERS`` a new interpreter, others are forked from one."""
     environment = os.environ | models
     (tmp_path / "pyproject.toml").write_text("[project]\n")
     (tmp_path / "tests").mkdir()
     found, shown = blocks(ROOT / page), 0
     for (kind, code), (next_kind, text) in zip(found, [*found[1:], ("", "")], strict=True):
         if kind == "python":
-            command = ["-c", code]
             if file := FILE.match(code):
                 (tmp_path / file[1]).write_text(code)
-                command = [file[1]]
-            done = subprocess.run(
-                [sys.executable, *command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 0, done.stderr
-            assert not done.stderr
+            if file or page in IN_INTERPRETERS:
+                program = subprocess.Popen(
+                    [sys.executable, *([file[1]] if file else ["-c", code])],
+                    cwd=tmp_path, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                )  # fmt: skip
+            else:
+                program = start_program(code, modules=("tooltrace",), environment=environment, directory=tmp_path)
+            printed, errors = program.communicate(timeout=600)
+            assert program.returncode == 0, errors
+            assert not errors
             if next_kind == "text":
                 shown += 1
-                assert done.stdout == text, code
+                assert printed == text, code
     assert shown == SHOWN[page]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +15,19 @@ import tooltrace as tt
 from tests.stores import create_empty_store
 from tooltrace.errors import LabelError, StoreError, StoreMissing
 from tooltrace.labels import from_function
+from tooltrace.recording import config
 from tooltrace.redact.redaction import MASK
+from tooltrace.store.fold import fold
 
 Rows = list[tuple[Any, ...]]
 LABELS = "SELECT call_id, correct, score, labeler, reason FROM outcomes ORDER BY call_id, labeled_at"
 
 
-@pytest.fixture
-def history(store: Path) -> Path:
-    """Three calls that succeeded, one of them after a failure; one that raised; one that nobody finished."""
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three calls that succeeded, one of them after a failure; one that nobody finished; folded."""
+    path, before = tmp_path_factory.mktemp("recorded") / "t.duckdb", config.active_recorder
+    tt.configure(store=path)
     log = tt.TraceLogger()
     log.record("search", tt.ToolResponse.error("TIMEOUT", "late"), call_id="a")
     log.record("search", tt.ToolResponse.success("Paris", confidence=0.9), call_id="a")
@@ -36,8 +41,19 @@ def history(store: Path) -> Path:
 
     with tt.context(call_id="d"):
         next(count())
-    tt.flush()
-    return create_empty_store(store)
+    tt.shutdown()
+    with config._lock.current:
+        config.active_recorder = before
+    create_empty_store(path)
+    fold(path)
+    return path
+
+
+@pytest.fixture
+def history(recorded: Path, store: Path) -> Path:
+    """The store that the process records into, with a copy of the recorded calls."""
+    shutil.copytree(recorded.parent, store.parent, dirs_exist_ok=True)
+    return store
 
 
 def ask(sql: str = LABELS, store: Path | None = None) -> Rows:

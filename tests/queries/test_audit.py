@@ -39,6 +39,13 @@ def at_point(number, con, **given):
     return row
 
 
+def verdicts_of(engine, make, point, *cases):
+    """Whether each case passes, as the only attempt of a tool of its own: a query costs its planning, not its rows."""
+    con = engine(*(make(**case, tool=str(number)) for number, case in enumerate(cases)))
+    found = {row["tool"]: row["passed"] for row in answer(con) if row["point"] == point}
+    return [found[str(number)] for number in range(len(cases))]
+
+
 def verdicts(con, **given):
     return [row["passed"] for row in answer(con, **given)]
 
@@ -107,10 +114,11 @@ def test_a_share_is_not_a_percentage(engine, name):
         answer(engine(), **{name: 90})
 
 
-@pytest.mark.parametrize("confidence", [float("nan"), float("inf"), -0.5, None])
-def test_a_confidence_out_of_range_is_unknown(engine, make, confidence):
-    con = engine(make(confidence=confidence))
-    assert (at_point(1, con)["passed"], at_point(2, con)["passed"], at_point(3, con)["passed"]) == (False, None, None)
+def test_a_confidence_out_of_range_is_unknown(engine, make):
+    con = engine(*(make(tool=str(wrong), confidence=wrong) for wrong in (float("nan"), float("inf"), -0.5, None)))
+    passed = {(row["tool"], row["point"]): row["passed"] for row in answer(con)}
+    for tool in ("nan", "inf", "-0.5", "None"):
+        assert [passed[tool, point] for point in (1, 2, 3)] == [False, None, None], tool
 
 
 def test_a_confidence_on_an_error_is_not_one_on_a_result(engine, make):
@@ -152,20 +160,17 @@ def test_too_modest_is_a_gap_too(engine, make):
     assert at_point(2, engine(*attempts, *labels(attempts, 40)), max_gap=0.7)["passed"] is True
 
 
-@pytest.mark.parametrize(("signals", "passed"), [(None, False), ("{}", False), ("null", False), ('{"a":1}', True)])
-def test_signals(engine, make, signals, passed):
-    assert at_point(3, engine(make(confidence=0.5, signals=signals)))["passed"] is passed
+def test_signals(engine, make):
+    cases = [{"confidence": 0.5, "signals": signals} for signals in (None, "{}", "null", '{"a":1}')]
+    assert verdicts_of(engine, make, 3, *cases) == [False, False, False, True]
 
 
-@pytest.mark.parametrize(
-    ("source", "passed"),
-    [
-        ({"type": "file", "id": "a"}, True), ({"type": "other", "id": "a"}, False), ({"id": "a"}, False),
-        ({"type": "file"}, False), ({"type": "file", "id": ""}, False),
-    ],
-)  # fmt: skip
-def test_sources(engine, make, source, passed):
-    assert at_point(4, engine(make(sources=json.dumps([source]))))["passed"] is passed
+def test_sources(engine, make):
+    sources = [
+        {"type": "file", "id": "a"}, {"type": "other", "id": "a"}, {"id": "a"}, {"type": "file"}, {"type": "file", "id": ""},
+    ]  # fmt: skip
+    cases = [{"sources": json.dumps([source])} for source in sources]
+    assert verdicts_of(engine, make, 4, *cases) == [True, False, False, False, False]
 
 
 def test_no_source_named_is_not_a_source_without_an_id(engine, make):
@@ -173,12 +178,11 @@ def test_no_source_named_is_not_a_source_without_an_id(engine, make):
     assert (row["passed"], row["evidence"]) == (None, "none of 2 attempts names a source")
 
 
-@pytest.mark.parametrize(
-    ("code", "passed"), [("QUOTA", True), ("EXECUTION_ERROR", False), ("UNKNOWN", False), (None, False)]
-)
-def test_codes(engine, make, code, passed):
-    assert at_point(6, engine(make(status="error", code=code)))["passed"] is passed
-    assert at_point(6, engine(make(code=code)))["passed"] is None
+def test_codes(engine, make):
+    codes = ["QUOTA", "EXECUTION_ERROR", "UNKNOWN", None]
+    failed = [{"status": "error", "code": code} for code in codes]
+    succeeded = [{"code": code} for code in codes]
+    assert verdicts_of(engine, make, 6, *failed, *succeeded) == [True, False, False, False, None, None, None, None]
 
 
 def test_retryable_has_to_be_reported(engine, make):
@@ -207,33 +211,34 @@ def test_a_success_in_another_conversation_is_not_a_retry(engine, make):
     assert "no retryable error was retried" in at_point(7, engine(first, other))["evidence"]
 
 
-@pytest.mark.parametrize(("given", "passed"), [({}, False), ({"suggestion": "x"}, True), ({"user_message": "x"}, True)])
-def test_errors_state_what_to_do(engine, make, given, passed):
-    assert at_point(8, engine(make(status="error", **given)))["passed"] is passed
+def test_errors_state_what_to_do(engine, make):
+    cases = [{"status": "error", **given} for given in ({}, {"suggestion": "x"}, {"user_message": "x"})]
+    assert verdicts_of(engine, make, 8, *cases) == [False, True, True]
 
 
-@pytest.mark.parametrize(
-    "missing", [{"tool_version": None}, {"call_id": "f" * 16, "span_id": "f" * 16}, {"duration_ms": None}]
-)
-def test_meta_is_all_of_it(engine, make, missing):
-    assert at_point(9, engine(make(tool_version="1")))["passed"] is True
-    assert at_point(9, engine(make(**{"tool_version": "1", **missing})))["passed"] is False
+def test_meta_is_all_of_it(engine, make):
+    missing = [{}, {"tool_version": None}, {"call_id": "f" * 16, "span_id": "f" * 16}, {"duration_ms": None}]
+    cases = [{"tool_version": "1", **given} for given in missing]
+    assert verdicts_of(engine, make, 9, *cases) == [True, False, False, False]
 
 
-@pytest.mark.parametrize(
-    ("given", "passed"),
-    [
-        ({"status": "error", "rule": "mcp/hidden", "rule_grade": "heuristic"}, False),
-        ({"status": "partial", "rule": "error_member", "rule_grade": "heuristic"}, False),
-        ({"status": "success", "rule": "exit_status", "rule_grade": "heuristic"}, True),
-        ({"status": "error", "rule": "exception", "rule_grade": "certain"}, True),
-        ({"status": "error"}, None),
-    ],
-)
-def test_hidden_failures(engine, make, given, passed):
-    row = at_point(10, engine(make(call_id="here", **given)))
-    assert row["passed"] is passed
-    assert ("call here" in row["evidence"]) is (passed is False)
+HIDDEN = [
+    ({"status": "error", "rule": "mcp/hidden", "rule_grade": "heuristic"}, False),
+    ({"status": "partial", "rule": "error_member", "rule_grade": "heuristic"}, False),
+    ({"status": "success", "rule": "exit_status", "rule_grade": "heuristic"}, True),
+    ({"status": "error", "rule": "exception", "rule_grade": "certain"}, True),
+    ({"status": "error"}, None),
+]
+
+
+def test_hidden_failures(engine, make):
+    con = engine(*(make(call_id=f"call_{n}_", tool=str(n), **given) for n, (given, _) in enumerate(HIDDEN)))
+    rows = [row for row in answer(con) if row["point"] == 10]
+    assert len(rows) == len(HIDDEN)
+    for row in rows:
+        passed = HIDDEN[int(row["tool"])][1]
+        assert row["passed"] is passed, row
+        assert (f"call call_{row['tool']}_" in row["evidence"]) is (passed is False)
 
 
 def test_unfinished_attempts_are_not_audited(engine, make):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -33,45 +34,63 @@ def day(number: int) -> datetime:
     return FIRST + timedelta(days=number)
 
 
-@st.composite
-def histories(draw: st.DrawFn) -> list[Record]:
-    """Attempts of a few days, with conversations, traces and calls that lie on several of them."""
+Pick = Callable[[Sequence[Any]], Any]
+CASES = [
+    ("success", "returned"), ("error", "raised"), ("error", "returned"), ("partial", "returned"), (None, "cancelled"),
+    (None, "paused"), ("success", "returned"),
+]  # fmt: skip
+
+
+def make_history(pick: Pick, attempts: int) -> list[Record]:
+    """Attempts of a few days, with conversations, traces and calls that lie on several of them; ``pick`` decides."""
     records: list[Record] = []
-    for number in range(draw(st.integers(1, 24))):
-        conversation = draw(st.sampled_from([None, None, "v", "w"]))
-        status, ending = draw(
-            st.sampled_from(
-                [("success", "returned"), ("error", "raised"), ("error", "returned"), ("partial", "returned"),
-                 (None, "cancelled"), (None, "paused"), ("success", "returned")]
-            )
-        )  # fmt: skip
+    for number in range(attempts):
+        conversation = pick([None, None, "v", "w"])
+        status, ending = pick(CASES)
         call = ToolCall(
-            tool=draw(st.sampled_from(["read", "search"])),
-            tool_version=draw(st.sampled_from([None, "2"])),
-            call_id=draw(st.sampled_from(["a", "b", f"call_{number}", f"call_{number}"])),
-            attempt=draw(st.integers(1, 3)),
-            trace_id=f"{draw(st.sampled_from([1, 2, 100 + number, 100 + number])):032x}",
+            tool=pick(["read", "search"]),
+            tool_version=pick([None, "2"]),
+            call_id=pick(["a", "b", f"call_{number}", f"call_{number}"]),
+            attempt=pick([1, 2, 3]),
+            trace_id=f"{pick([1, 2, 100 + number, 100 + number]):032x}",
             span_id=f"{number + 1:016x}",
             conversation_id=conversation,
-            started_at=FIRST + timedelta(hours=draw(st.integers(0, 24 * DAYS - 1))),
-            duration_ms=draw(st.sampled_from([None, 0.0, 1.0, 3.5, 250.0, 60_000.0])),
-            first_item_ms=draw(st.sampled_from([None, None, 2.0])),
+            started_at=FIRST + timedelta(hours=pick(range(24 * DAYS))),
+            duration_ms=pick([None, 0.0, 1.0, 3.5, 250.0, 60_000.0]),
+            first_item_ms=pick([None, None, 2.0]),
             status=status,
             ending=ending,
-            code="TIMEOUT" if status == "error" and draw(st.booleans()) else None,
-            rule_grade=draw(st.sampled_from([None, "certain", "heuristic", "unread"])),
-            cached=draw(st.sampled_from([None, False, True])),
-            confidence=draw(st.sampled_from([None, 0.25, 0.9])),
+            code="TIMEOUT" if status == "error" and pick([False, True]) else None,
+            rule_grade=pick([None, "certain", "heuristic", "unread"]),
+            cached=pick([None, False, True]),
+            confidence=pick([None, 0.25, 0.9]),
         )
         records.append(call)
-        if draw(st.integers(0, 3)) == 0:
+        if pick(range(4)) == 0:
             records.append(
                 Outcome(
-                    call_id=call.call_id, span_id=call.span_id, correct=draw(st.booleans()), labeler="ann",
+                    call_id=call.call_id, span_id=call.span_id, correct=pick([False, True]), labeler="ann",
                     labeled_at=day(DAYS + 10),
                 )
             )  # fmt: skip
     return records
+
+
+RETRIED: list[Record] = [
+    ToolCall(
+        tool="read", call_id=f"again_{number // 3}", attempt=number % 3 + 1, trace_id=f"{number // 3:032x}",
+        span_id=f"{500 + number:016x}", conversation_id="v", started_at=FIRST + timedelta(hours=5 * (number // 3), minutes=number),
+        duration_ms=2.0, status="success" if number % 3 == 2 else "error", ending="returned",
+    )
+    for number in range(9)
+]  # fmt: skip
+"""Calls of three attempts, each on one day: they become counts as a whole."""
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Record]:
+    records = make_history(lambda options: draw(st.sampled_from(options)), draw(st.integers(1, 24)))
+    return records + draw(st.sampled_from([[], RETRIED]))
 
 
 def write(path: Path, records: Sequence[Record]) -> None:
@@ -80,12 +99,13 @@ def write(path: Path, records: Sequence[Record]) -> None:
     journal.close()
 
 
+Rows = list[dict[str, Any]]
 WINDOWS = [{}, {"since": day(1)}, {"until": day(2)}, {"since": day(1), "until": day(3)}, {"tool": "read"}]
 
 
 def answers(
     path: Path, name: str, groupings: Sequence[Sequence[str] | None], windows: Sequence[dict[str, Any]] = WINDOWS
-) -> list[list[dict[str, Any]]]:
+) -> list[Rows]:
     """Return the rows of the query for each window and each grouping, as a store returns them, all in one lease."""
     found = []
     pairs = zip(itertools.cycle(windows), itertools.cycle(groupings), range(max(len(windows), len(groupings))))
@@ -124,113 +144,77 @@ def ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 GROUPINGS = [[], ["tool"], ["version", "code"], ["day"], ["status", "agent"], ["rule_grade"]]
 
 
-@settings(max_examples=examples(3))
-@given(histories(), st.lists(st.integers(0, DAYS), min_size=1, max_size=2, unique=True))
-def test_failure_rates_are_the_same_over_rows_and_over_rollups(records: list[Record], cuts: list[int]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "t.duckdb"
-        write(path, records)
-        wanted = answers(path, "failure_rate", GROUPINGS)
-        for cut in sorted(cuts):
-            prune(path, PrunePolicy(before=day(cut)))
-            assert_same(answers(path, "failure_rate", GROUPINGS), wanted, 0)
+BY_TOOL: list[Sequence[str] | None] = [[], ["tool"]]
+OVERVIEW = (
+    "calls failed_calls call_rate call_low call_high attempts failures rate low high retried retried_share left_out"
+    " retried_low retried_high clusters design_effect too_few unread period"
+).split()
+LATENCY = "n p50 p95 max streams time_to_first_item left_out cached untimed clusters tool".split()
+BOOTSTRAP = ("ece_low", "ece_high")
+"""Limits that a bootstrap draws from the clusters in their order."""
 
 
-@settings(max_examples=examples(2))
-@given(histories(), st.integers(0, DAYS))
-def test_calibration_is_the_same_over_rows_and_over_rollups(records: list[Record], cut: int) -> None:
-    # a call in several traces without a conversation counts as one cluster in rollups
-    records = [call_in_one_trace(record) for record in records]
-    names = ("reliability", "confidence_bands", "thresholds")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "t.duckdb"
-        write(path, records)
-        wanted = [answers(path, name, [[], ["tool"]]) for name in names]
-        windows = [{"since": day(2), "before": day(1)}, {}]
-        gaps = answers(path, "gap", [None], windows)
-        calibration = answers(path, "calibration", [[]], [{}])
-        prune(path, PrunePolicy(before=day(cut)))
-        for name, answer in zip(names, wanted, strict=True):
-            assert_same(answers(path, name, [[], ["tool"]]), answer, 0)
-        assert_same(answers(path, "gap", [None], windows), gaps, 0)
-        found = answers(path, "calibration", [[]], [{}])
-        assert_same(without_bootstrap(found), without_bootstrap(calibration), 0)
+def failure_rates(path: Path, windows: Sequence[dict[str, Any]] = WINDOWS) -> list[Rows]:
+    return answers(path, "failure_rate", GROUPINGS, windows)
 
 
-def without_bootstrap(found: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
-    """Leave out the limits that a bootstrap draws from the clusters in their order."""
-    drawn = ("ece_low", "ece_high")
-    return [[{name: row[name] for name in row if name not in drawn} for row in rows] for rows in found]
+def calibrations(path: Path, windows: Sequence[dict[str, Any]] = WINDOWS) -> list[Rows]:
+    found = [
+        rows for name in ("reliability", "confidence_bands", "thresholds") for rows in answers(path, name, BY_TOOL, windows)
+    ]  # fmt: skip
+    found += answers(path, "gap", [None], [{"since": day(2), "before": day(1)}, {}])
+    (calibration,) = answers(path, "calibration", [[]], [{}])
+    return [*found, [{name: row[name] for name in row if name not in BOOTSTRAP} for row in calibration]]
 
 
-@settings(max_examples=examples(2))
-@given(histories(), st.integers(0, DAYS))
-def test_counts_of_the_overview_are_the_same_and_its_durations_within_one_percent(
-    records: list[Record], cut: int
-) -> None:
-    # a call in several traces without a conversation counts as one cluster in rollups
-    records = [call_in_one_trace(record) for record in records]
-    windows = [{"since": day(2), "before": day(1)}, {"since": day(1)}, {}]
-    counts = (
-        "calls failed_calls call_rate call_low call_high attempts failures rate low high retried retried_share left_out"
-    )
-    columns = [
-        *counts.split(),
-        "retried_low",
-        "retried_high",
-        "clusters",
-        "design_effect",
-        "too_few",
-        "unread",
-        "period",
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "t.duckdb"
-        write(path, records)
+def overviews(path: Path, windows: Sequence[dict[str, Any]] = WINDOWS) -> list[Rows]:
+    found = answers(path, "overview", [None], [{"since": day(2), "before": day(1)}, *windows[:2]])
+    return [[{name: row[name] for name in OVERVIEW} for row in rows] for rows in found]
 
-        def overview() -> list[list[dict[str, Any]]]:
-            found = answers(path, "overview", [None], windows)
-            return [[{name: row[name] for name in columns} for row in rows] for rows in found]
 
-        wanted = overview()
-        prune(path, PrunePolicy(before=day(cut)))
-        assert_same(overview(), wanted, 0)
+def latencies(path: Path, windows: Sequence[dict[str, Any]] = WINDOWS) -> list[Rows]:
+    found = answers(path, "latency", [["tool"], ["tool", "day"]], windows)
+    return [[{name: row[name] for name in LATENCY} for row in rows] for rows in found]
+
+
+FIGURES = [failure_rates, calibrations, overviews, latencies]
+DURATION_PRECISION = 0.0102
 
 
 def call_in_one_trace(record: Record) -> Record:
+    """A call in several traces without a conversation counts as one cluster in rollups."""
     if isinstance(record, ToolCall) and record.conversation_id is None and record.call_id in "ab":
         return ToolCall(**{**{name: getattr(record, name) for name in record.__struct_fields__}, "trace_id": "f" * 32})
     return record
 
 
-@settings(max_examples=examples(2))
-@given(histories(), st.integers(0, DAYS))
-def test_durations_are_within_one_percent_over_rollups(records: list[Record], cut: int) -> None:
-    records = [call_in_one_trace(record) for record in records]
-    names = [
-        "n",
-        "p50",
-        "p95",
-        "max",
-        "streams",
-        "time_to_first_item",
-        "left_out",
-        "cached",
-        "untimed",
-        "clusters",
-        "tool",
-    ]
+def test_a_history_of_every_case_has_the_same_figures_over_rows_and_over_rollups(tmp_path: Path) -> None:
+    records = list(map(call_in_one_trace, [*make_history(random.Random(5).choice, 60), *RETRIED]))
+    assert {record.ending for record in records if isinstance(record, ToolCall)} == {ending for _, ending in CASES}
+    write(tmp_path / "t.duckdb", records)
+    windows = [{}, {"since": day(1), "until": day(3), "tool": "read"}]
+    wanted = [figures(tmp_path / "t.duckdb", windows) for figures in FIGURES]
+    prune(tmp_path / "t.duckdb", PrunePolicy(before=day(2)))
+    for figures, before in zip(FIGURES, wanted, strict=True):
+        assert_same(figures(tmp_path / "t.duckdb", windows), before, DURATION_PRECISION)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("figures", FIGURES)
+@settings(max_examples=examples(8))
+@given(histories(), st.lists(st.integers(0, DAYS), min_size=1, max_size=2, unique=True))
+def test_figures_are_the_same_over_rows_and_over_rollups(
+    figures: Callable[[Path], list[Rows]], records: list[Record], cuts: list[int]
+) -> None:
+    if figures is not failure_rates:
+        records = list(map(call_in_one_trace, records))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.duckdb"
         write(path, records)
-
-        def latencies() -> list[list[dict[str, Any]]]:
-            found = answers(path, "latency", [["tool"], ["tool", "day"]])
-            return [[{name: row[name] for name in names} for row in rows] for rows in found]
-
-        wanted = latencies()
-        prune(path, PrunePolicy(before=day(cut)))
-        assert_same(latencies(), wanted, 0.0102)
+        wanted = figures(path)
+        for cut in sorted(cuts):
+            prune(path, PrunePolicy(before=day(cut)))
+            assert_same(figures(path), wanted, DURATION_PRECISION)
 
 
 def test_a_timeline_over_rollups_has_intervals_of_whole_days(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ def test_it_runs_as_it_is_and_answers_the_same(name, engine, make):
     con = engine(make(status="error", code="A"), make(), make(tool="it's"))
     text = find(name).render_with_values(**GIVEN.get(name, {}))
     answer = run(con, name, **GIVEN.get(name, {}))
+    assert tuple(answer.columns) == find(name).columns()
     assert con.execute(text).fetchall() == answer.fetchall()
     assert [column[0] for column in con.description] == answer.columns
 

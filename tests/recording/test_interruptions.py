@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import textwrap
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-import tooltrace as tt
 from tests.conftest import records
+from tests.programs import start_program
 from tooltrace.core.records import Loss, ToolCall
 
-ROOT = Path(tt.__file__).parent.parent
 HANG_SECONDS = 120
 """A program that takes this long hangs; none takes more than a few seconds on an idle machine."""
 
 
 def run(tmp_path: Path, text: str) -> tuple[Counter[str], int]:
     """Run a program that records into its own store. Returns its calls by tool, and how many were lost."""
-    file = tmp_path / "program.py"
-    file.write_text("import signal, sys, tooltrace as tt\n" + textwrap.dedent(text))
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", str(file)],
-        capture_output=True, text=True, timeout=HANG_SECONDS, check=False, cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TOOLTRACE_STORE": str(tmp_path / "t.duckdb")},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    code = "import signal, sys, tooltrace as tt\n" + textwrap.dedent(text)
+    environment = {**os.environ, "TOOLTRACE_STORE": str(tmp_path / "t.duckdb")}
+    with start_program(code, modules=("tooltrace",), environment=environment, directory=tmp_path) as process:
+        try:
+            _, errors = process.communicate(timeout=HANG_SECONDS)
+        finally:
+            process.kill()
+    assert process.returncode == 0, errors
     made = records(tmp_path / "t.duckdb")
     found = Counter(record.tool for record in made if isinstance(record, ToolCall))
     return found, sum(record.count for record in made if isinstance(record, Loss))
@@ -62,11 +59,16 @@ def stop():
 """
 
 
+OFTEN = pytest.mark.parametrize("least", [300, pytest.param(2000, marks=pytest.mark.deep)])
+"""Signals that are handled at least."""
+
+
+@OFTEN
 @pytest.mark.parametrize(
     "configured",
     ["", 'durability="call"', 'queue_size=4, overflow="block", block_seconds=0.01', 'queue_size=4, overflow="drop"'],
 )
-def test_a_signal_handler_that_calls_a_tool_does_not_deadlock(tmp_path: Path, configured: str) -> None:
+def test_a_signal_handler_that_calls_a_tool_does_not_deadlock(tmp_path: Path, configured: str, least: int) -> None:
     found, lost = run(
         tmp_path,
         CALL_IN_A_HANDLER
@@ -74,7 +76,7 @@ def test_a_signal_handler_that_calls_a_tool_does_not_deadlock(tmp_path: Path, co
 tt.configure({configured})
 interrupt()
 done = 0
-while handled < 1500:
+while handled < {least}:
     outer(); done += 1
 stop()
 tt.flush(60)
@@ -96,7 +98,7 @@ def test_a_signal_handler_that_calls_a_tool_during(tmp_path: Path, act: str) -> 
 tt.configure()
 interrupt(0.001)
 done = 0
-for _ in range(30):
+for _ in range(10):
     before = handled
     outer(); done += 1
     {act}
@@ -112,11 +114,13 @@ open("made", "w").write(f"{{done}} {{handled}}")
         assert lost == 0
 
 
-def test_a_signal_handler_with_the_sdks_batch_processor(tmp_path: Path) -> None:
+@OFTEN
+def test_a_signal_handler_with_the_sdks_batch_processor(tmp_path: Path, least: int) -> None:
     """Its thread is woken through an event, whose lock is not reentrant: not by the tool's thread."""
     found, lost = run(
         tmp_path,
         CALL_IN_A_HANDLER
+        + f"least = {least}"
         + """
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
@@ -132,7 +136,7 @@ provider.add_span_processor(BatchSpanProcessor(Counting(), max_export_batch_size
 tt.configure(tracer_provider=provider)
 interrupt()
 done = 0
-while handled < 1500:
+while handled < least:
     outer(); done += 1
 stop()
 assert tt.flush(60)

@@ -8,6 +8,7 @@ import pytest
 
 import tooltrace as tt
 from tests.conftest import records
+from tests.grids import covering
 from tests.recording.test_processes import TOOLS, program
 from tooltrace.core.records import Loss, Message, Outcome
 
@@ -35,8 +36,7 @@ if __name__ == "__main__":
     assert done.stderr == ""
 
 
-@METHODS
-@pytest.mark.parametrize("at_import", ["", "list(stream())"])
+@pytest.mark.parametrize(("method", "at_import"), covering(["fork", "spawn", "forkserver"], ["", "list(stream())"]))
 def test_a_pool_records_into_the_store_that_its_program_configures(tmp_path: Path, method: str, at_import: str) -> None:
     """Also where the first call comes while the main module is imported, when a spawned child is none yet."""
     found, _ = program(
@@ -97,11 +97,13 @@ if __name__ == "__main__":
     assert sum(record.count for record in made if isinstance(record, Loss) and record.reason == "made_up") == 42
 
 
-@METHODS
 @pytest.mark.parametrize(
-    ("durability", "written"), [("'batch'", False), ("None", True), ("'call'", True), ("'fsync'", True)]
+    ("durability", "written", "method"),
+    covering(
+        [("'batch'", False), ("None", True), ("'call'", True), ("'fsync'", True)], ["fork", "spawn", "forkserver"]
+    ),
 )
-def test_an_explicit_durability_applies_in_a_child(tmp_path: Path, method: str, durability: str, written: bool) -> None:
+def test_an_explicit_durability_applies_in_a_child(tmp_path: Path, durability: str, written: bool, method: str) -> None:
     """Whether the child's tool has been written when it returns: the recorder's thread is held up."""
     found, _ = program(
         tmp_path,
@@ -212,10 +214,10 @@ if __name__ == "__main__":
     assert columns(tmp_path / "own.duckdb", "SELECT count(*), count(arguments) FROM tool_calls") == [(5, 5)]
 
 
-@SPAWNED
-@pytest.mark.parametrize(
-    "redact", ["lambda field, value: value", "tt.Redaction(patterns=['hunter[0-9]'])"], ids=["function", "pattern"]
-)
+REDACTIONS = {"function": "lambda field, value: value", "pattern": "tt.Redaction(patterns=['hunter[0-9]'])"}
+
+
+@pytest.mark.parametrize(("method", "redact"), covering(["spawn", "forkserver"], [*REDACTIONS]))
 def test_a_child_without_the_redaction_of_its_parent_records_no_content_and_warns_once(
     tmp_path: Path, method: str, redact: str
 ) -> None:
@@ -223,7 +225,7 @@ def test_a_child_without_the_redaction_of_its_parent_records_no_content_and_warn
         tmp_path,
         TOOLS + POOLS + f"""
 if __name__ == "__main__":
-    tt.configure(store="mine.duckdb", redact={redact})
+    tt.configure(store="mine.duckdb", redact={REDACTIONS[redact]})
     assert "hunter" not in str(dict(os.environ))
     with multiprocessing.get_context({method!r}).Pool(1) as pool:
         pool.map(add, range(5))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -16,6 +17,7 @@ import pytest
 
 import tooltrace as tt
 from tests.conftest import records
+from tests.programs import start_program
 from tests.recording.stalled_redaction import StalledRedaction
 from tooltrace.core.records import Loss, ToolCall
 from tooltrace.faults import faults
@@ -28,14 +30,22 @@ ROOT = Path(tt.__file__).parent.parent
 def program(
     tmp_path: Path, text: str, code: int = 0, *, store: str = "t.duckdb"
 ) -> tuple[Counter[str], subprocess.CompletedProcess[str]]:
-    """Run a program that records into ``store``; return what it recorded, by tool."""
+    """Run a program that records into ``store``; return what it recorded, by tool.
+
+    It is a new interpreter if its children are: they import the program again, from its file.
+    """
     source = "import sys, os, threading, time, tooltrace as tt\n" + textwrap.dedent(text)
-    file = tmp_path / "program.py"
-    file.write_text(source)
-    done = subprocess.run(
-        [sys.executable, str(file)], capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TOOLTRACE_STORE": str(tmp_path / "t.duckdb")},
-    )  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TOOLTRACE_STORE": str(tmp_path / "t.duckdb")}
+    if {"'spawn'", "'forkserver'"} & set(re.findall(r"'\w+'", source.replace('"', "'"))):
+        (tmp_path / "program.py").write_text(source)
+        process = subprocess.Popen(
+            [sys.executable, "program.py"], text=True, cwd=tmp_path, env=environment,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+    else:
+        process = start_program(source, modules=("tooltrace",), environment=environment, directory=tmp_path)
+    done = subprocess.CompletedProcess("program", 0, *process.communicate(timeout=120))
+    done.returncode = process.returncode
     assert done.returncode == code, done.stderr
     made = records(tmp_path / store)
     spans = [r.span_id for r in made if isinstance(r, ToolCall)]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.grids import covering
 from tooltrace.report import build_report, compare, fixed_range
 from tooltrace.report.html import as_html
 from tooltrace.report.i18n import Translations
@@ -62,8 +63,7 @@ def test_it_opens_without_a_network_and_every_chart_is_drawn(page, made, name):
     assert page.locator("td.spark svg").count() == page.locator("table.tools tbody tr").count() >= 2
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["past", "demo"])
+@pytest.mark.parametrize(("name", "theme"), covering(["past", "demo"], ["light", "dark"]))
 def test_nothing_for_axe(page, made, name, theme):
     page.emulate_media(color_scheme=theme)
     open_whole(page, made / f"{name}.html")

@@ -7,6 +7,7 @@ from datetime import UTC
 
 import pytest
 
+from tests.grids import covering
 from tooltrace.report.html import as_html
 from tooltrace.report.i18n import Translations
 
@@ -44,8 +45,7 @@ def paper(page, made):
     page.emulate_media(media="screen")
 
 
-@pytest.mark.parametrize("name", ["past", "demo", "foul"])
-@pytest.mark.parametrize("size", ["A4", "Letter"])
+@pytest.mark.parametrize(("name", "size"), covering(["past", "demo", "foul"], ["A4", "Letter"]))
 def test_a_tool_that_failed_has_one_page_and_others_have_none(page, made, name, size):
     folder, reports = made
     page.goto((folder / f"{name}.html").as_uri())
@@ -53,8 +53,8 @@ def test_a_tool_that_failed_has_one_page_and_others_have_none(page, made, name, 
     assert len(_PAGE.findall(page.pdf(format=size))) == 2 + len(failing)
 
 
-@pytest.mark.parametrize("name", ["past", "demo", "foul"])
 @pytest.mark.parametrize("size", [A4, LETTER])
+@pytest.mark.parametrize("name", ["past", "demo", "foul"])
 def test_nothing_is_cut_at_the_border(paper, name, size):
     page = paper(name, size)
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]

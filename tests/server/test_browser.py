@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SCREEN
+from tests.grids import covering
 from tooltrace.analysis import query_store
 
 from .conftest import call, write
@@ -54,8 +55,7 @@ def open_page(page, demo: str, failed: str, name: str) -> None:
     page.evaluate("scrollTo(0, 0)")
 
 
-@pytest.mark.parametrize("name", READY)
-@pytest.mark.parametrize(("theme", "width"), [("light", 360), ("dark", 768)])
+@pytest.mark.parametrize(("name", "theme", "width"), covering([*READY], [("light", 360), ("dark", 768)]))
 def test_no_page_is_wider_than_the_screen_and_nothing_is_serious_for_axe(page, demo, failed, name, theme, width):
     page.emulate_media(color_scheme=theme)
     page.set_viewport_size({"width": width, "height": 800})

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SCREEN
+from tests.grids import covering
 from tests.stores import create_empty_store
 from tooltrace.core.records import Json, Outcome, Record, Span
 from tooltrace.server.site import Site
@@ -127,9 +128,12 @@ def test_a_click_shows_a_step_and_the_address_keeps_it(page, long_trace):
     page.wait_for_selector(f".step.chosen[data-span='{span}']")
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1440)])
 @pytest.mark.parametrize(
-    "path", [f"/trace/{TRACE}", "/conversation/long", "/diff?a=long&b=short", "/diff", "/label", "/call?id=again_3"]
+    ("path", "theme", "width"),
+    covering(
+        [f"/trace/{TRACE}", "/conversation/long", "/diff", "/diff?a=long&b=short", "/label", "/call?id=again_3"],
+        [("light", 390), ("dark", 1440)],
+    ),
 )
 def test_the_pages_fit_the_screen_and_nothing_is_serious_for_axe(page, long_trace, path, theme, width):
     page.emulate_media(color_scheme=theme)

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
+from tests.grids import covering
 from tests.stores import create_empty_store
 from tooltrace.core.records import Outcome
 from tooltrace.server.conversation_list import PAGE, loop_mark_id
@@ -327,8 +328,10 @@ def test_addresses_have_the_prefix_of_the_proxy(store):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("path", ["/conversations?since=all", "/find?q=order&since=all"])
-@pytest.mark.parametrize(("theme", "width"), [("light", 360), ("dark", 768), ("light", 1440)])
+@pytest.mark.parametrize(
+    ("path", "theme", "width"),
+    covering(["/conversations?since=all", "/find?q=order&since=all"], [("light", 360), ("dark", 768), ("light", 1440)]),
+)
 def test_the_pages_fit_the_screen_and_nothing_is_serious_for_axe(page, address, path, theme, width):
     page.emulate_media(color_scheme=theme)
     page.set_viewport_size({"width": width, "height": 800})

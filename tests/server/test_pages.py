@@ -114,12 +114,12 @@ def test_the_sql_shown_for_each_panel_runs_unchanged(shown):
 
     client = shown(call(status="error"), call())
     store = client_store(client)
-    for name in ASKED:
-        text = client.get(f"/question/{name}?since=24h&by=none", headers={"hx-request": "true"}).text
-        sql = text.split("<pre tabindex")[1].split("<code>")[1].split("</code>")[0]
-        with tt.connect(store) as db:
+    pages = {name: client.get(f"/question/{name}?since=24h&by=none", headers={"hx-request": "true"}) for name in ASKED}
+    with tt.connect(store) as db:
+        for name, page in pages.items():
+            sql = page.text.split("<pre tabindex")[1].split("<code>")[1].split("</code>")[0]
             try:
-                db.sql(html.unescape(sql)).fetchall()
+                db.execute(html.unescape(sql)).fetchall()
             except duckdb.Error as error:
                 pytest.fail(f"{name}: {error}")
 

@@ -80,17 +80,17 @@ def proxy(served: tuple[str, str], request: pytest.FixtureRequest) -> Iterator[t
         yield client, span
 
 
-def test_every_address_of_a_page_leads_to_the_site(proxy, request):
+@pytest.mark.parametrize("most", [1, pytest.param(3, marks=pytest.mark.deep)])
+def test_every_address_of_a_page_leads_to_the_site(proxy, most):
+    """Follow the addresses of each page, ``most`` of each path: a list has an address for each filter and order."""
     client, span = proxy
-    removes = request.node.callspec.params["proxy"]
     todo = [f"{PREFIX}/", f"{PREFIX}/call?id={span}", f"{PREFIX}/sql"]
     seen: set[str] = set()
     visits: Counter[str] = Counter()
-    most = 2 if removes else 1  # the site writes the same pages for both proxies
     while todo:
         path = todo.pop().replace("&amp;", "&")
         folder = re.sub(r"(/(?:static|panel|question|options|trace|conversation)/).*", r"\1", path.partition("?")[0])
-        if path in seen or visits[folder] >= most:  # a list has an address for each filter and order
+        if path in seen or visits[folder] >= most:
             continue
         seen.add(path)
         visits[folder] += 1

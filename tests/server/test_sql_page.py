@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import html
-import json
 import re
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
@@ -18,13 +15,14 @@ import duckdb
 import httpx
 import pytest
 
+from tests.store.sandbox_program import answers_of_one_process
 from tooltrace.analysis import catalogue, find, query_store
 from tooltrace.server.site import Site
 from tooltrace.store.sandbox import SandboxLimits
 
 from .conftest import call, running, write
 from .test_browser import AXE, SERIOUS, until
-from .test_hostile import NASTY
+from .test_hostile import BREAKS_OUT, NASTY
 
 pytestmark = pytest.mark.long
 
@@ -113,57 +111,40 @@ def test_a_query_of_the_catalogue_without_a_required_parameter_is_refused(opened
     assert "422" in faults.pop()
 
 
-IN_ONE_PROCESS = """
-import json, sys
-from tooltrace.errors import QueryError
-from tooltrace.store.reader import open_reader
-from tooltrace.store.sandbox import SandboxLimits, worker
-limits, found = SandboxLimits(seconds=120), []
-store, texts = json.load(sys.stdin)
-with open_reader(store) as con:
-    worker._lock_down(con, limits, None)
-    for text in texts:
-        try:
-            found.append([column["name"] for column in worker._rows(con, worker.checked(con, text), limits)["columns"]])
-        except QueryError as error:
-            found.append(str(error))
-print(json.dumps(found))
-"""
-"""Statements in a process of the sandbox, which answers one of them otherwise."""
-
-
 def test_each_query_of_the_catalogue_runs_or_names_missing_parameters(shown, tmp_path):
     client = shown(call(tool="fetch"), call(tool="fetch"), call(tool="search"))
     buttons = re.findall('<button [^>]*data-text="([^"]+)"', client.get("/sql").text)
     names = [button.partition("/text/")[2].partition("?")[0] for button in buttons]
     assert names == list(catalogue())
     texts = [client.get(html.unescape(button)).text for button in buttons]
-    given = json.dumps([str(tmp_path / "shown.duckdb"), texts])
-    done = subprocess.run([sys.executable, "-c", IN_ONE_PROCESS], input=given, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    for name, found in zip(names, json.loads(done.stdout), strict=True):
+    answers = answers_of_one_process(tmp_path / "shown.duckdb", texts, SandboxLimits(seconds=120))
+    for name, found in zip(names, answers, strict=True):
         if any(parameter.required for parameter in find(name).header.parameters):
             assert "parameters without a value" in found, name
         else:
-            assert found == list(find(name).columns()), name
+            assert [column["name"] for column in found["columns"]] == list(find(name).columns()), name
 
 
 REFUSED = {
     "COPY tool_calls TO '{file}'": "COPY is not allowed",
+    "SELECT $tool": "without a value ($tool)",
+    "SELEC 1": "syntax error",
+}
+REFUSED_TOO = {
     "SELECT * FROM read_csv('/etc/passwd')": "only the store can be read here",
     "FROM '/etc/passwd'": "does not exist",
     "ATTACH '{file}' AS other": "ATTACH is not allowed",
     "SELECT 1; SELECT 2": "pass exactly one statement",
-    "SELECT $tool": "without a value ($tool)",
-    "SELEC 1": "syntax error",
     "SELECT nothing FROM tool_calls": "nothing",
 }
+"""Refusals of the same kinds; tests/store/test_sandbox.py has all of them."""
 
 
-def test_statements_that_do_not_read_the_store_are_rejected(opened, page, faults, tmp_path):
+@pytest.mark.parametrize("statements", [REFUSED, pytest.param(REFUSED_TOO, marks=pytest.mark.deep)])
+def test_statements_that_do_not_read_the_store_are_rejected(opened, page, faults, tmp_path, statements):
     opened()
     file = tmp_path / "elsewhere"
-    for sql, words in REFUSED.items():
+    for sql, words in statements.items():
         assert words in refused(page, faults, sql.replace("{file}", str(file))), sql
     assert not file.exists()
     run(page, "SELECT 1 AS one")
@@ -224,7 +205,7 @@ def test_an_error_of_a_download_is_shown_on_the_page(opened, page, faults):
     assert page.input_value("#q") == "COPY tool_calls TO 'x'"
 
 
-@pytest.mark.parametrize("text", NASTY[:3])
+@pytest.mark.parametrize("text", [BREAKS_OUT, *(pytest.param(text, marks=pytest.mark.deep) for text in NASTY[:2])])
 def test_hostile_values_and_names_stay_text(opened, page, text):
     page.add_init_script("window.boom = () => { window.ran = true; }")
     opened(call(tool=text), call(tool=text))
@@ -282,7 +263,7 @@ def test_the_typed_sql_survives_a_change_of_the_time_range(opened, page):
     until(page, "document.getElementById('q').value === \"SELECT 'mine'\"")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["dark", pytest.param("light", marks=pytest.mark.deep)])
 def test_nothing_serious_for_axe(opened, page, faults, theme):
     page.emulate_media(color_scheme=theme)
     opened()
@@ -294,7 +275,7 @@ def test_nothing_serious_for_axe(opened, page, faults, theme):
     assert page.evaluate(SERIOUS) == []
 
 
-@pytest.mark.parametrize("width", [360, 768])
+@pytest.mark.parametrize("width", [360, pytest.param(768, marks=pytest.mark.deep)])
 def test_the_page_fits_the_screen(opened, page, width):
     page.set_viewport_size({"width": width, "height": 800})
     opened(call(tool="a_very_long_name_of_a_tool_" * 6))

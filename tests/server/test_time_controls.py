@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from tests.conftest import SCREEN
+from tests.grids import covering
 from tests.stores import create_empty_store
 from tooltrace.server.site import Site
 
@@ -263,8 +264,7 @@ def test_a_narrow_window_offers_to_zoom_to_its_calls(chart):
     assert since <= SECOND < to <= since + timedelta(days=2)
 
 
-@pytest.mark.parametrize("width", [390, 1440])
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(("width", "language"), covering([390, 1440], ["en", "zh"]))
 def test_the_controls_fit_the_screen(chart, width, language):
     page = chart(query=f"{WINDOW}&lang={language}")
     page.set_viewport_size({"width": width, "height": 900})

@@ -7,7 +7,6 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from tests.store.sandbox_program import answers_of_one_process
 from tooltrace.core.records import ToolCall
 from tooltrace.errors import QueryError
 from tooltrace.redact.snapshot import Json
@@ -65,28 +65,12 @@ def outside(tmp_path: Path) -> Path:
     return path
 
 
-async def query(store: Path, sql: str, limits: SandboxLimits = LIMITS):
-    (answer,) = await ask_each(store, [sql], limits)
-    if isinstance(answer, QueryError):
-        raise answer
-    return answer
-
-
-async def ask_each(
-    store: Path, queries: Iterable[str], limits: SandboxLimits = LIMITS
-) -> list[QueryResult | QueryError]:
-    """The answers or refusals of one sandbox: the process that it starts in advance answers the next query."""
+async def query(store: Path, sql: str, limits: SandboxLimits = LIMITS) -> QueryResult:
     sandbox = Sandbox(store, limits)
-    answers: list[QueryResult | QueryError] = []
     try:
-        for sql in queries:
-            try:
-                answers.append(await sandbox.query(sql))
-            except QueryError as error:
-                answers.append(error)
+        return await sandbox.query(sql)
     finally:
         await sandbox.close()
-    return answers
 
 
 async def refused(store: Path, sql: str, limits: SandboxLimits = LIMITS) -> str:
@@ -109,14 +93,14 @@ READ: list[tuple[str, list[list[object]]]] = [
 ]  # fmt: skip
 
 
-async def test_reading_statements_run(store: Path) -> None:
-    answers = await ask_each(store, [sql for sql, _ in READ])
+def test_reading_statements_run(store: Path) -> None:
+    answers = answers_of_one_process(store, [sql for sql, _ in READ], LIMITS)
     for (sql, rows), answer in zip(READ, answers, strict=True):
-        assert not isinstance(answer, QueryError), (sql, answer)
-        assert answer.rows == rows, sql
+        assert not isinstance(answer, str), (sql, answer)
+        assert answer["rows"] == rows, sql
 
 
-async def test_describing_statements_run(store: Path) -> None:
+def test_describing_statements_run(store: Path) -> None:
     queries = [
         "DESCRIBE tool_calls",
         "SUMMARIZE outcomes",
@@ -124,9 +108,9 @@ async def test_describing_statements_run(store: Path) -> None:
         "EXPLAIN SELECT 1",
         "EXPLAIN ANALYZE SELECT 1",
     ]
-    for sql, answer in zip(queries, await ask_each(store, queries), strict=True):
-        assert not isinstance(answer, QueryError), (sql, answer)
-        assert answer.rows, sql
+    for sql, answer in zip(queries, answers_of_one_process(store, queries, LIMITS), strict=True):
+        assert not isinstance(answer, str), (sql, answer)
+        assert answer["rows"], sql
 
 
 @pytest.mark.parametrize(
@@ -171,10 +155,11 @@ FORBIDDEN = [
 
 async def test_nothing_but_the_store_can_be_read(store: Path, outside: Path) -> None:
     queries = [sql.format(outside=outside, folder=outside.parent) for sql in FORBIDDEN]
-    for sql, answer in zip(queries, await ask_each(store, queries), strict=True):
-        assert isinstance(answer, QueryError), sql
-        assert SECRET not in str(answer)
-        assert "only the store can be read here" in str(answer), sql
+    for sql, answer in zip(queries, answers_of_one_process(store, queries, LIMITS), strict=True):
+        assert isinstance(answer, str), sql
+        assert SECRET not in answer
+        assert "only the store can be read here" in answer, sql
+    assert "only the store can be read here" in await refused(store, queries[0])
 
 
 async def test_file_names_and_python_variables_are_not_tables(store: Path, outside: Path) -> None:
@@ -303,13 +288,12 @@ def _children() -> list[int]:
     return found
 
 
-async def test_the_macros_of_the_queries_can_be_used_and_none_made(store):
+def test_the_macros_of_the_queries_can_be_used_and_none_made(store):
     sql = "SELECT count(*) FILTER (WHERE is_finished(status, ending)), wilson_low(0, count(*)) FROM tool_calls"
-    assert (await query(store, sql)).rows == [[4, 0.0]]
-    assert (await query(store, with_definitions(sql))).rows == [[4, 0.0]]
-    for other in ("CREATE TEMP MACRO mine(a) AS a", f"CREATE TEMP MACRO mine(a) AS a; {sql}"):
-        with pytest.raises(QueryError):
-            await query(store, other)
+    others = ["CREATE TEMP MACRO mine(a) AS a", f"CREATE TEMP MACRO mine(a) AS a; {sql}"]
+    answers = answers_of_one_process(store, [sql, with_definitions(sql), *others], LIMITS)
+    assert [answer["rows"] for answer in answers[:2]] == [[[4, 0.0]]] * 2
+    assert all(isinstance(answer, str) for answer in answers[2:])
 
 
 def test_an_address_space_that_is_not_reported_is_assumed_larger_than_it_is(store: Path, tmp_path: Path) -> None:

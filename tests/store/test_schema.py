@@ -322,8 +322,9 @@ def as_version_1(store: StorePaths) -> None:
     con.close()
 
 
+@pytest.mark.parametrize("every", ["4", pytest.param("1", marks=pytest.mark.deep)])
 def test_a_migration_that_is_killed_at_any_step_leaves_a_complete_store(
-    store: StorePaths, write: Any, call: Any, run: Any
+    store: StorePaths, write: Any, call: Any, run: Any, every: str
 ) -> None:
     write(call(1))
     fold(store)
@@ -373,14 +374,16 @@ def test_a_migration_that_is_killed_at_any_step_leaves_a_complete_store(
         shutil.copy(original, paths.database)
         assert in_child(lambda: migrate(10_000)) == 0
         total = int(statements.read_text())
-        for last in [*range(1, 24, 2), *range(24, total - 4, total // 8), *range(total - 4, total)]:
+        steps = [*range(1, 24, 2), *range(24, total - 4, total // 8), *range(total - 4, total)]
+        for last in steps[::int(sys.argv[2])]:
             for path in (paths.database, paths.wal):
                 path.unlink(missing_ok=True)
             shutil.copy(original, paths.database)
             assert in_child(lambda: migrate(last)) == signal.SIGKILL, last
             assert in_child(verify) == 0, last
         print(total > 50)
-        """
+        """,
+        every,
     )
     assert told == "True"
 

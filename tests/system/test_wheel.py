@@ -198,6 +198,7 @@ def test_installed_after_the_other_project_it_works_and_warns(
     assert_repaired(environment, wheel)
 
 
+@pytest.mark.deep
 def test_overwritten_by_the_other_project_the_command_says_so(
     environment: Environment, wheel: Path, other: Path
 ) -> None:
