@@ -18,7 +18,8 @@ NO_USER_CODE = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIM
 
 orjson crashes the process where that code raises. A dataclass may also refer to a whole application."""
 _EXACT_TYPES = NO_USER_CODE | orjson.OPT_PASSTHROUGH_SUBCLASS
-_FLAT = frozenset({str, int, float, bool, type(None), dt.datetime, dt.date, dt.time})
+_FLAT = frozenset(map(id, (str, int, float, bool, type(None), dt.datetime, dt.date, dt.time)))
+"""Ids of classes: a lookup by the class itself would run the ``__hash__`` of its metaclass."""
 _NAN_WORDS = (b'"NaN"', b'"Infinity"', b'"-Infinity"')
 _pack = msgspec.msgpack.Encoder().encode
 
@@ -49,10 +50,10 @@ def flat_json(value: Any) -> bytes | None:
         parts = copy.values()
     elif type(value) is list:
         copy = parts = value.copy()
-        if parts and set(map(type, parts)) == {dict}:
+        if set(map(id, map(type, parts))) == {id(dict)}:
             copy = [row.copy() for row in parts]
             parts = chain.from_iterable(map(dict.values, copy))
-    if not _FLAT.issuperset(map(type, parts)):
+    if not _FLAT.issuperset(map(id, map(type, parts))):
         return None
     try:
         raw = orjson.dumps(copy, _date_text, NO_USER_CODE)
