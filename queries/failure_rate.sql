@@ -104,28 +104,8 @@ retried_calls AS (
     WHERE call_number IN (SELECT call_number FROM multi_attempt_calls)
     GROUP BY call_number, of_tool, conversation_or_host, process
 ),
--- from_last: 1 for the last finished attempt of a call
-ranked AS (
-    SELECT
-        /* by names */ tool, /* end by */
-        finished,
-        failed,
-        partly,
-        from_cache,
-        was_unread,
-        by_heuristic,
-        ending,
-        CASE WHEN c.call_number IS NULL OR s.span_id = c.last_span_id THEN 1 ELSE 2 END AS from_last,
-        CASE WHEN c.first_trace IS NULL THEN s.own_draw
-             ELSE coalesce(/* rollups */ md5_number_lower(c.first_trace), /* end rollups */ text_key(c.first_trace)) END AS draw
-    FROM scoped AS s
-    LEFT JOIN retried_calls AS c
-        ON c.call_number = s.call_number
-        AND c.of_tool = s.of_tool
-        AND c.conversation_or_host = s.conversation_or_host
-        AND c.process = s.process
-    /* rollups */
-    UNION ALL BY NAME
+/* rollups */
+pruned AS NOT MATERIALIZED (
     SELECT
         /* by */ tool, /* end by */
         is_finished(status, ending) AS finished,
@@ -141,6 +121,27 @@ ranked AS (
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
+),
+/* end rollups */
+-- from_last: 1 for the last finished attempt of a call
+ranked AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        finished,
+        failed,
+        partly,
+        CASE WHEN c.call_number IS NULL OR s.span_id = c.last_span_id THEN 1 ELSE 2 END AS from_last,
+        CASE WHEN c.first_trace IS NULL THEN s.own_draw
+             ELSE coalesce(/* rollups */ md5_number_lower(c.first_trace), /* end rollups */ text_key(c.first_trace)) END AS draw
+    FROM scoped AS s
+    LEFT JOIN retried_calls AS c
+        ON c.call_number = s.call_number
+        AND c.of_tool = s.of_tool
+        AND c.conversation_or_host = s.conversation_or_host
+        AND c.process = s.process
+    /* rollups */
+    UNION ALL BY NAME
+    SELECT /* by names */ tool, /* end by */ finished, failed, partly, from_last, draw FROM pruned
     /* end rollups */
 ),
 -- one row per group and cluster
@@ -152,7 +153,14 @@ clustered AS (
         CAST(count(*) FILTER (WHERE finished AND failed) AS DOUBLE) AS f,
         CAST(count(*) FILTER (WHERE finished AND partly) AS DOUBLE) AS p,
         CAST(count(*) FILTER (WHERE finished AND from_last = 1) AS DOUBLE) AS c,
-        CAST(count(*) FILTER (WHERE finished AND from_last = 1 AND failed) AS DOUBLE) AS fc,
+        CAST(count(*) FILTER (WHERE finished AND from_last = 1 AND failed) AS DOUBLE) AS fc
+    FROM ranked
+    GROUP BY ALL
+),
+-- what needs no clusters, so that each of a million clusters is a small row above
+counted AS (
+    SELECT
+        /* by names */ tool, /* end by */
         count(*) FILTER (WHERE finished AND from_cache) AS cached,
         count(*) FILTER (WHERE finished AND was_unread) AS unread,
         count(*) FILTER (WHERE finished AND failed AND by_heuristic) AS heuristic,
@@ -162,7 +170,13 @@ clustered AS (
         count(*) FILTER (WHERE ending = 'declined') AS declined,
         count(*) FILTER (WHERE ending = 'expired') AS expired,
         count(*) AS total
-    FROM ranked
+    FROM (
+        SELECT /* by names */ tool, /* end by */ finished, failed, from_cache, was_unread, by_heuristic, ending FROM scoped
+        /* rollups */
+        UNION ALL BY NAME
+        SELECT /* by names */ tool, /* end by */ finished, failed, from_cache, was_unread, by_heuristic, ending FROM pruned
+        /* end rollups */
+    ) AS attempts_and_rollups
     GROUP BY ALL
 ),
 summed AS (
@@ -192,7 +206,15 @@ summed AS (
         CAST(coalesce(sum(declined), 0) AS BIGINT) AS declined,
         CAST(coalesce(sum(expired), 0) AS BIGINT) AS expired,
         CAST(coalesce(sum(total), 0) AS BIGINT) AS total
-    FROM clustered
+    FROM (
+        SELECT /* by names */ tool, /* end by */ n, f, p, c, fc,
+            0 AS cached, 0 AS unread, 0 AS heuristic, 0 AS cancelled, 0 AS abandoned, 0 AS paused, 0 AS declined, 0 AS expired, 0 AS total
+        FROM clustered
+        UNION ALL
+        SELECT /* by names */ tool, /* end by */ 0.0 AS n, 0.0 AS f, 0.0 AS p, 0.0 AS c, 0.0 AS fc,
+            cached, unread, heuristic, cancelled, abandoned, paused, declined, expired, total
+        FROM counted
+    ) AS clusters_and_counts
     GROUP BY ALL
 ),
 with_effective AS (
