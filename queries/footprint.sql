@@ -1,8 +1,8 @@
 -- What do the results of tools cost the context?
 --
--- One row per group, the most expensive first. A result is read once when the model gets it, and again in each later turn of
--- the conversation, because the conversation is sent to the model as a whole: carried_tokens = tokens * later turns. Calls
--- of one agent that overlap in time are one turn. Where the store has spans of model calls with their usage in the traces
+-- One row per group, the most expensive first; by tool and call, the largest single results. A result is read once when the
+-- model gets it, and again in each later turn of the conversation, because the conversation is sent to the model as a whole:
+-- carried_tokens = tokens * later turns. Calls of one agent that overlap in time are one turn. Where the store has spans of model calls with their usage in the traces
 -- of a conversation, the model calls after the result are counted instead, except those inside a tool. A conversation that is
 -- cut or summarised on the way costs less than carried_tokens says. Of a call with several attempts, those count whose
 -- message to the model was recorded, else the last one.
@@ -21,7 +21,7 @@
 -- the sum is 17 % too low to 15 % too high for English, code, JSON and Chinese, up to 31 % too low for tables of numbers,
 -- and wrong by up to a factor of 2 for Russian, Greek and Arabic (docs/explanation/footprint.md).
 --
--- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
+-- by: tool (default), version, code, agent, conversation, call, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since         timestamp = NULL  attempts that started at this time or later
 --   until         timestamp = NULL  attempts that started before this time

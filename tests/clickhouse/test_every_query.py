@@ -13,7 +13,6 @@ from benchmarks.history import make_history
 from tests.clickhouse.compare import both, differences
 from tests.clickhouse.conftest import Fill, records_of
 from tooltrace.analysis import catalogue, find
-from tooltrace.analysis.dimensions import DIMENSIONS
 from tooltrace.store.reader import open_reader
 
 ROWS = 200_000
@@ -93,7 +92,6 @@ def test_both_engines_agree_on_json_attributes(small: duckdb.DuckDBPyConnection,
     assert not differences(duck, house)[:5]
 
 
-EVERY = [*DIMENSIONS, "attributes.region"]
 GROUPED = [name for name, query in catalogue().items() if query.header.by]
 
 

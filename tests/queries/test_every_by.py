@@ -101,7 +101,10 @@ PARTING = {"breaker", "burn_rate", "incidents"}
 @pytest.mark.parametrize("groupings", [TOGETHER, ALONE])
 @pytest.mark.parametrize("name", PARTS)
 def test_groups_add_up_to_the_total(answer, name, groupings):
-    for by in CUT if name in PARTING else groupings:
+    for grouping in CUT if name in PARTING else groupings:
+        by = allowed(name, [grouping] if isinstance(grouping, str) else grouping)
+        if not by:
+            continue
         reference, parts = (answer(name, one) for one in ([], by))
         for column in PARTS[name]:
             assert _sum(parts, column) == pytest.approx(_sum(reference, column), rel=1e-9), (by, column)

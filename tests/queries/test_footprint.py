@@ -50,6 +50,16 @@ def test_a_case_to_follow_by_hand(engine, result):
     assert (search["repeated_tokens"], search["counted"], search["unknown"]) == (0, 0, 0)
 
 
+def test_by_call_lists_the_largest_single_results(engine, result):
+    con = engine(result(0, 26), result(1, 260), result(2, 130, tool="fetch"))
+    rows = answer(con, by=["tool", "call"])
+    assert [(row["tool"], row["call"], row["tokens"], row["carried_tokens"]) for row in rows] == [
+        ("search", "call_2", 260, 260),
+        ("fetch", "call_3", 130, 0),
+        ("search", "call_1", 26, 52),
+    ]
+
+
 def test_equal_results_of_a_conversation_are_repeated_text(engine, result):
     same = {"text": "a" * 100}
     con = engine(result(0, **same), result(1, **same), result(2, **same), result(3, conversation_id="other", **same))

@@ -356,7 +356,7 @@ def test_more_rows_are_added_below_and_a_row_opens_its_conversation(page, addres
     page.wait_for_url("**/conversations?since=all")
 
 
-COUNTS = "[...document.querySelectorAll('#listed tr')].map(row => [row.querySelector('th a').textContent, row.querySelector('td.num').textContent])"
+COUNTS = "[...document.querySelectorAll('#listed tr')].map(row => [row.querySelector('th a')?.textContent, row.querySelector('td.num')?.textContent])"
 
 
 def listed(page, expected):

@@ -36,6 +36,7 @@ DIMENSIONS = {
     "code": Dimension("code", "code"),
     "agent": Dimension("agent", "agent"),
     "conversation": Dimension("conversation", "conversation_id"),
+    "call": Dimension("call", "call_id"),
     "day": Dimension("day", "CAST(started_at AS DATE)"),
     "hour": Dimension("hour", "date_trunc('hour', started_at)"),
     "status": Dimension("status", "status"),
@@ -44,7 +45,7 @@ DIMENSIONS = {
 }
 
 
-NOT_IN_ROLLUPS = frozenset({"conversation", "hour"})
+NOT_IN_ROLLUPS = frozenset({"conversation", "call", "hour"})
 """Dimensions that rollups of pruned attempts do not have; attributes are not in them either."""
 
 
