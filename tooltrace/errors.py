@@ -28,6 +28,7 @@
 
     UserWarning
     ├── OverlappingInstallation  another project has its files in the package's folder
+    ├── NetworkStore           a store on a network file system
     ├── UnwrittenCalls         a query result without calls that are not written yet
     └── UnreadableJournals     a query result without records that another user wrote
 
@@ -47,6 +48,7 @@ __all__ = [
     "LabelError",
     "MessageError",
     "MissingExtra",
+    "NetworkStore",
     "PartlyRefused",
     "QueryCancelled",
     "QueryError",
@@ -274,6 +276,13 @@ class UnwrittenCalls(UserWarning):
 
     Issued by: ``query``, ``connect`` and ``outcome_from``, where the recorder makes no progress. Repeat the query after
     ``flush()`` returned True.
+    """
+
+
+class NetworkStore(UserWarning):
+    """A store on a network file system, where the locks of one machine may have no effect on another.
+
+    Issued by: ``query`` and ``connect``, on Linux. ``tooltrace doctor`` names the file system.
     """
 
 

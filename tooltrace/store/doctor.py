@@ -15,6 +15,7 @@ from tooltrace.store import recovery
 from tooltrace.store.connection import opened
 from tooltrace.store.delivery_lag import DeliveryLag, delivery_lags
 from tooltrace.store.file_lock import Lock
+from tooltrace.store.file_system import network_problem
 from tooltrace.store.first_use import check_database
 from tooltrace.store.fold import fold
 from tooltrace.store.fold_step import FoldReport
@@ -206,6 +207,8 @@ def _with_journal_problems(state: StoreReport) -> StoreReport:
             f"this user may not read the records of other users in {', '.join(unreadable[:3])}"
             f"{f' and {len(unreadable) - 3} more' if len(unreadable) > 3 else ''}: run tooltrace doctor as a user who may"
         )
+    if network := network_problem(StorePaths.of(state.path)):
+        problems.append(network)
     if state.leftovers:
         problems.append(f"{len(state.leftovers)} temporary files remain from killed processes")
     return replace(state, problems=tuple(problems))

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
-from tooltrace.errors import StoreDamaged, StoreError, StoreMissing, UnreadableJournals
+from tooltrace.errors import NetworkStore, StoreDamaged, StoreError, StoreMissing, UnreadableJournals
 from tooltrace.store import background, corrections, fold_marker, tombstones
 from tooltrace.store.connection import attach, connect, detach, explained, is_attached, is_unreadable, limit_memory
 from tooltrace.store.file_lock import Lock
+from tooltrace.store.file_system import network_problem
 from tooltrace.store.first_use import check_database
 from tooltrace.store.fold import Folding
 from tooltrace.store.folded_journals import known_offsets
@@ -86,6 +87,8 @@ def open_reader(
                 raise
             con = _open(paths, until, cursors=cursors)
         _warn_unreadable(paths)
+        if problem := network_problem(paths):
+            warnings.warn(problem, NetworkStore, stacklevel=3)
         with _lease(con):
             yield con
     finally:
