@@ -14,7 +14,16 @@ from tooltrace.errors import QueryCancelled, StoreMissing
 from tooltrace.store.base import Cancellation, open_store
 from tooltrace.store.result import Statement
 
-REQUIRED = {"id": "call", "call_id": "call", "span_id": "0" * 16, "text": "e", "conversation": "c"}
+REQUIRED = {
+    "id": "call",
+    "call_id": "call",
+    "span_id": "0" * 16,
+    "text": "e",
+    "conversation": "c",
+    "before_version": "1.0",
+    "version": "1.1",
+}
+"""A value for each parameter that a query requires."""
 
 
 def statement(name: str) -> Statement:
@@ -44,11 +53,12 @@ def approximate(cell: object) -> object:
 def test_every_query_has_the_same_rows(demo_store: Path, every: int):
     """Each query of the catalogue, or each fifth and the one that draws from a bootstrap."""
     store = open_store(demo_store)
-    names = [name for number, name in enumerate(catalogue()) if number % every == 0 or name == "calibration"]
+    statements = {name: statement(name) for name in catalogue()}
+    names = [name for number, name in enumerate(statements) if number % every == 0 or name == "calibration"]
     with store.session(threads=1, memory_mib=512) as session, ThreadPoolExecutor(2) as pool:
-        shared = dict(zip(names, pool.map(lambda name: session.query(statement(name)), names), strict=True))
+        shared = dict(zip(names, pool.map(lambda name: session.query(statements[name]), names), strict=True))
     for name in names:
-        alone = store.query(statement(name))
+        alone = store.query(statements[name])
         assert shared[name].columns == alone.columns
         assert [str(kind) for kind in shared[name].types] == [str(kind) for kind in alone.types]
         assert len(shared[name].rows) == len(alone.rows), name
