@@ -25,8 +25,9 @@
 --   before_rate  share  for a version: failure rate of the versions of the tool that are older
 --   clusters     count  conversations with finished attempts with it, or traces without a conversation
 --   design_effect  ratio  finished attempts for each independent one that rate is as precise as; NULL for a code
+--   too_few      mark   fewer than 20 finished attempts, or they are from fewer than 5 clusters: read the interval, not the rate; NULL for a code
 -- important: kind, tool, name, first_seen, attempts, failures, rate
--- verdict: first The newest is {kind} {name} of {tool}, first seen at {first_seen}: {attempts} attempts, {failures}
+-- verdict: top The newest is {kind} {name} of {tool}, first seen at {first_seen}: {attempts} attempts, {failures}
 --   failed.
 -- next: query errors --tool {tool}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
@@ -104,7 +105,8 @@ SELECT
     CASE WHEN kind <> 'code' THEN cluster_high(failures, finished, effective) END AS high,
     before_rate,
     clusters,
-    CASE WHEN kind <> 'code' THEN finished / nullif(effective, 0) END AS design_effect
+    CASE WHEN kind <> 'code' THEN finished / nullif(effective, 0) END AS design_effect,
+    CASE WHEN kind <> 'code' THEN too_few_draws(clusters, finished, 20) END AS too_few
 FROM with_intervals
 ORDER BY first_seen DESC, kind, tool, name
 LIMIT $limit

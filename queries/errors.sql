@@ -32,6 +32,7 @@
 --   pattern          parts                  message with <text>, <url>, <path>, <id> and <n> for the parts that vary
 --   clusters         count                  conversations with failed attempts in the window, or traces without a conversation
 --   design_effect    ratio                  failed attempts for each independent one that share is as precise as
+--   too_few          mark                   fewer than 20 failed attempts in the window, or they are from fewer than 5 clusters: read the interval, not the share
 -- important: n, code, message, share, last_seen, type
 -- verdict: max(n) The most frequent error is {code} of {group}: {n} failed attempts, {share} of all, last with
 --   {message}.
@@ -123,7 +124,8 @@ SELECT
     message,
     pattern,
     clusters,
-    total / effective AS design_effect
+    total / effective AS design_effect,
+    too_few_draws(clusters, total, 20) AS too_few
 FROM with_effect
 WHERE n >= $min_n
 ORDER BY n DESC, last_seen DESC, /* by names */ tool, /* end by */ code, type, pattern

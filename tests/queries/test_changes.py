@@ -7,6 +7,9 @@ from datetime import timedelta
 import pytest
 
 from tests.queries.answers import run
+from tooltrace.analysis import find
+from tooltrace.analysis.query_verdict import query_verdict
+from tooltrace.store.result import QueryResult
 
 from .conftest import START
 
@@ -64,3 +67,25 @@ def test_a_code_has_no_rate(engine, make):
     assert [(row["kind"], row["rate"], row["low"], row["high"]) for row in answer(con, since=LATER)] == [
         ("code", None, None, None)
     ]
+
+
+@pytest.mark.parametrize(("attempts", "conversations", "too_few"), [(20, 20, False), (19, 19, True), (40, 5, False), (40, 4, True)])  # fmt: skip
+def test_a_rate_of_few_attempts_or_few_conversations_is_marked(engine, make, attempts, conversations, too_few):
+    con = engine(
+        make(tool_version="1"),
+        *(
+            make(
+                tool_version="2", started_at=LATER, conversation_id=f"c{n % conversations}", status="error", code="NEW"
+            )
+            for n in range(attempts)
+        ),
+    )
+    assert {row["kind"]: row["too_few"] for row in answer(con, since=LATER)} == {"version": too_few, "code": None}
+
+
+def test_the_verdict_names_the_newest_even_if_it_has_few_attempts(engine, make):
+    con = engine(make(tool_version="1"), make(tool_version="2", started_at=LATER))
+    result = QueryResult.of_relation(run(con, "changes", since=LATER), find("changes").statement(since=LATER))
+    sentence = query_verdict(find("changes"), result)
+    assert sentence is not None
+    assert sentence.clauses[0].values["name"].value == "2"

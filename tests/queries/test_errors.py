@@ -158,3 +158,11 @@ def test_the_example_of_simultaneous_errors_is_the_last_attempt(engine, make):
     ]
     (row,) = answer(engine(*failed))
     assert (row["n"], row["example_call_id"]) == (5, "call_5")
+
+
+@pytest.mark.parametrize(("failed", "conversations", "too_few"), [(20, 20, False), (19, 19, True), (40, 5, False), (40, 4, True)])  # fmt: skip
+def test_shares_of_few_failures_or_few_conversations_are_marked(engine, make, failed, conversations, too_few):
+    con = engine(
+        *(make(status="error", code="AB"[n % 2], conversation_id=f"c{n % conversations}") for n in range(failed))
+    )
+    assert column(answer(con), "too_few") == [too_few, too_few]

@@ -24,7 +24,7 @@ it vary within a history and do not split it (see the regions in ``templating``)
 item, the rows are grouped only if that is asked for. ``important`` are the columns that a
 narrow table shows first (optional: the order of ``columns``), ``hidden`` the columns without which a row says nothing: a
 table omits the rows in which all of them are 0 or NULL (optional). ``verdict`` is a sentence about one row, with columns
-in braces and ``{group}`` for its group (optional); the row is the ``first`` one, the one with ``max(column)`` unless that is 0, or the first
+in braces and ``{group}`` for its group (optional); the row is the ``first`` one, ``top`` (the first even if it is marked too_few), the one with ``max(column)`` unless that is 0, or the first
 one for which ``false(column)``. ``next`` is the command of tooltrace that leads on,
 with columns of the first row in braces. Omit ``source`` where there is no formula. A parameter without ``= default`` is required.
 Two or more spaces separate names, types and meanings.
@@ -63,7 +63,7 @@ _UNGROUPED = "none (default), "
 _SECTION = re.compile(r"(alias|by|parameters|columns|important|hidden|verdict|next|source):\s*(.*)")
 _TEXTS = ("verdict", "next", "source")
 """Sections whose text begins on the line of their name."""
-_PICK = re.compile(r"first|(?:max|false)\((\w+)\)")
+_PICK = re.compile(r"first|top|(?:max|false)\((\w+)\)")
 _FIELD = re.compile(r"\{(\w+)\}")
 _ROW = re.compile(r"([a-z][a-z0-9_]*)\s+(\S+(?: = \S+)?)\s{2,}(\S.*)")
 
@@ -237,7 +237,7 @@ def _check_verdict(verdict: str, columns: set[str], parser: _HeaderParser) -> No
     pick, _, sentence = verdict.partition(" ")
     found = _PICK.fullmatch(pick)
     if not found or not sentence:
-        raise parser.fault(f"'verdict:' is first, max(column) or false(column), and a sentence; got {verdict!r}")
+        raise parser.fault(f"'verdict:' is first, top, max(column) or false(column), and a sentence; got {verdict!r}")
     names = {*_FIELD.findall(sentence), *filter(None, [found[1]])}
     if unknown := sorted(names - columns):
         raise parser.fault(f"'verdict:' names {', '.join(unknown)}, which the heading does not have as a column")

@@ -16,11 +16,12 @@ _MARK = "too_few"
 def query_verdict(query: Query, result: QueryResult) -> Sentence | None:
     """Return what ``result`` of ``query`` says, about its most telling row; None where it says nothing.
 
-    A row that is too small for a verdict is chosen only where all are, and the sentence says so.
+    A row that is too small for a verdict is chosen only where all are, or where the query asks for its ``top`` row; the
+    sentence says so.
     """
     pick, _, wording = query.header.verdict.partition(" ")
     rows = result.dicts()
-    certain = [row for row in rows if not row.get(_MARK)]
+    certain = rows if pick == "top" else [row for row in rows if not row.get(_MARK)]
     row = _pick(pick, certain) or _pick(pick, rows)
     if row is None:
         return None
@@ -41,7 +42,7 @@ def _pick(pick: str, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | N
         return max(known, key=lambda row: float(row[name])) if known else None
     if kind == "false":
         return next((row for row in rows if row.get(name) is False), None)
-    return next(iter(rows), None) if kind == "first" else None
+    return next(iter(rows), None) if kind in ("first", "top") else None
 
 
 def _value(column: ResultColumn, row: Mapping[str, Any], fields: Sequence[ResultColumn]) -> Figure:
