@@ -93,9 +93,8 @@ def with_nan(value: Any, raw: bytes) -> bytes | None:
         if not has_nan(packed):
             return raw
     try:
-        orjson.dumps(
-            value, option=_EXACT_TYPES
-        )  # raises for a subclass, whose code the next line would run, and for a date
+        # raises for a subclass, whose code the next line would run, and for a date
+        orjson.dumps(value, option=_EXACT_TYPES)
         by_pydantic = pydantic_core.to_json(value, inf_nan_mode="strings")
         if all(by_pydantic.find(word) < 0 for word in _NAN_WORDS):
             return raw

@@ -130,7 +130,7 @@ class Walk:
     def _encoded(self, value: Any, depth: int) -> bytes | None:
         """Return the JSON of a dict or list that an encoder in C can write; None where Python has to read it."""
         if depth == 1:  # an argument, a member of a result: it is copied in C even beside one that is an object
-            raw = (flat_json(value) if type(value) is dict else None) or plain_json(value)  # rows of a table are flat
+            raw = plain_json(value)
             if raw is not None and len(raw) > MAX_JSON:
                 self.cut = True
                 return shrink(value, len(raw), SNAPSHOT_SIZE)
