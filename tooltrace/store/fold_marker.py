@@ -34,9 +34,9 @@ def has_unfolded(paths: StorePaths) -> bool:
 
 
 def unfolded_bytes(paths: StorePaths, until: Mapping[str, int] | None = None) -> int:
-    """Return the number of journal bytes that are not in the database; an upper bound where there is no marker.
+    """Return the number of journal bytes that are not folded yet. Without a marker, all bytes of the journals count.
 
-    ``until``: sizes of the journals at an earlier time, where only the bytes before are to be counted.
+    ``until``: sizes of the journals at an earlier time; bytes that were written later are not counted.
     """
     folded = folded_offsets(paths)
     return sum(

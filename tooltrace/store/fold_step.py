@@ -97,7 +97,8 @@ def fold_step(
 ) -> FoldStep:
     """Fold lines until ``is_enough`` of the bytes that were read. ``losses``: further losses to store.
 
-    ``until``: sizes of the journals at an earlier time, where later lines are to be left to a later fold. Raises duckdb.Error and OSError.
+    ``until``: sizes of the journals at an earlier time; lines that were written later are left to a later fold.
+    Raises duckdb.Error and OSError.
     """
     offsets = known_offsets(con, paths)
     inserted = insert_lines(con, paths, offsets, is_enough, losses, until)
