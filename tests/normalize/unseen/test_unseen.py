@@ -50,6 +50,14 @@ def figures(part: list[Reading]) -> tuple[float, float]:
     return right / sum(each.found for each in part), right / sum(each.failed for each in part)
 
 
+def print_figures(label: str, part: list[Reading]) -> tuple[float, float]:
+    """Print the figures of ``part``; return precision and recall."""
+    precision, recall = figures(part)
+    failures = sum(each.failed for each in part)
+    print(f"\n{label}: {len(part)} results, {failures} failures, precision {precision:.1%}, recall {recall:.1%}")
+    return precision, recall
+
+
 @pytest.mark.parametrize("file", FILES)
 def test_precision_and_recall_are_above_their_floors(file: str) -> None:
     halves = {
@@ -57,11 +65,7 @@ def test_precision_and_recall_are_above_their_floors(file: str) -> None:
         "held out": [each for each in readings(file) if each.held_out],
     }
     for name, part in halves.items():
-        precision, recall = figures(part)
-        failures = sum(each.failed for each in part)
-        print(
-            f"\n{file}, {name}: {len(part)} results, {failures} failures, precision {precision:.1%}, recall {recall:.1%}"
-        )
+        print_figures(f"{file}, {name}", part)
     for each in halves["open"]:
         if each.found != each.failed:
             print(each.row["label"], each.rule, each.row["source"], json.dumps(each.row["value"], ensure_ascii=False))
@@ -72,9 +76,6 @@ def test_precision_and_recall_are_above_their_floors(file: str) -> None:
 
 def test_precision_and_recall_of_results_that_no_author_of_the_rules_has_read() -> None:
     """``blind.jsonl`` is only measured. To read its results would end its use."""
-    part = list(readings("blind"))
-    precision, recall = figures(part)
-    failures = sum(each.failed for each in part)
-    print(f"\nblind: {len(part)} results, {failures} failures, precision {precision:.1%}, recall {recall:.1%}")
+    precision, recall = print_figures("blind", list(readings("blind")))
     assert precision >= 0.98
     assert recall >= 0.82
