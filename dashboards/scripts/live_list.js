@@ -5,13 +5,11 @@ const pause = document.getElementById("pause");
 // isBusy: whether more than the pointer, the focus, the pause or the scroll position says that the list is read
 export function liveList({ table, bar, isNews, isBusy, refresh }) {
   const live = !pause.hidden;
-  let pointed = false;
-  table.addEventListener("pointerover", (event) => { pointed = !!event.target.closest("tbody"); });
-  table.addEventListener("pointerleave", () => { pointed = false; });
 
+  // :hover instead of pointer events: the pointer may be over the list before this script is loaded
   function isRead() {
-    return pause.getAttribute("aria-pressed") === "true" || pointed || table.contains(document.activeElement)
-      || table.getBoundingClientRect().top < 0 || isBusy();
+    return pause.getAttribute("aria-pressed") === "true" || table.querySelector("tbody:hover") !== null
+      || table.contains(document.activeElement) || table.getBoundingClientRect().top < 0 || isBusy();
   }
 
   function arrive() {

@@ -123,6 +123,21 @@ def test_the_list_stands_still_under_the_pointer_until_its_button_is_clicked(sho
     assert "fresh" in page.get_attribute(f"#a-{fresh.span_id}", "class")
 
 
+def test_the_list_stands_still_under_a_pointer_that_came_before_its_script(shown, page, tmp_path):
+    client = shown(call(), call())
+    held = []
+    page.route("**/calls.js*", lambda route: held.append(route))
+    page.goto(f"{client.base_url}/calls", wait_until="commit")
+    known = rows(page, 2)
+    page.hover("#newest tr td.message")
+    for route in held:
+        route.continue_()
+    page.wait_for_load_state("load")
+    write(tmp_path / "shown.duckdb", call())
+    page.wait_for_selector("#arrivals >> text=1 new")
+    assert page.evaluate(IDS) == known
+
+
 def test_the_palette_opens_tools_queries_and_settings(shown, page):
     client = shown(call(tool="search_docs"), call(tool="fetch"))
     page.emulate_media(color_scheme="light")
