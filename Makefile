@@ -60,6 +60,13 @@ actionlint := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 # Extras whose lowest versions are tested; those of the agent frameworks are tested at the versions above.
 EXTRAS := clickhouse demo grpc otlp report serve statistics zstd
 
+# The environments beside the tests' own are made by uv, which installs a framework in seconds where pip takes more than a minute.
+uv := uv==0.13.9
+UV := $(VENV)-uv/bin/uv
+export UV_PYTHON_DOWNLOADS := never
+ENVIRONMENT = $(UV) venv --quiet --clear --python $(PYTHON) $(@D) && $(UV) pip install --quiet --python $(@D)/bin/python
+RUNNER := hypothesis pytest pytest-asyncio pytest-timeout
+
 # Tests start hundreds of Python processes: compile each module once, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -151,16 +158,12 @@ $(CONTEXTS:%=test-%): test-%: $(VENV)-%/.ready
 	$(foreach suite,$(SPANS) $(SUITES),$(VENV)-$*/bin/python -m pytest $(suite) &&) true
 	$(foreach example,$(EXAMPLES),$(VENV)-$*/bin/python $(example) &&) true
 
-$(INSTRUMENTED:%=$(VENV)-%/.ready) $(CONTEXTS:%=$(VENV)-%/.ready) $(ALONE:%=$(VENV)-%/.ready) $(VENV)-shared/.ready: $(VENV)-%/.ready: pyproject.toml
-	$(PYTHON) -m venv $(VENV)-$*
-	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check --editable . $($*) \
-		hypothesis pytest pytest-asyncio pytest-timeout
+$(INSTRUMENTED:%=$(VENV)-%/.ready) $(CONTEXTS:%=$(VENV)-%/.ready) $(ALONE:%=$(VENV)-%/.ready) $(VENV)-shared/.ready: $(VENV)-%/.ready: pyproject.toml | $(UV)
+	$(ENVIRONMENT) --editable . $($*) $(RUNNER)
 	touch $@
 
-$(FRAMEWORKS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml
-	$(PYTHON) -m venv $(VENV)-$*
-	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]' $($*) \
-		hypothesis pytest pytest-asyncio pytest-timeout
+$(FRAMEWORKS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml | $(UV)
+	$(ENVIRONMENT) --editable '.[$*]' $($*) $(RUNNER)
 	touch $@
 
 test-collector: $(VENV)/.test collector $(BACKENDS)
@@ -188,13 +191,9 @@ LOWEST := tests/core tests/store/test_journal_format.py tests/store/test_fold.py
 test-lowest: $(VENV)-lowest/.ready
 	$(VENV)-lowest/bin/python -m pytest --numprocesses 2 $(LOWEST)
 
-$(VENV)-lowest/.ready: pyproject.toml
-	$(PYTHON) -m venv $(VENV)-lowest
-	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
-	$(VENV)-lowest/bin/uv pip compile --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct $(EXTRAS:%=--extra %) \
-		--output-file $(VENV)-lowest/requirements.txt pyproject.toml
-	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest/bin/python --requirement $(VENV)-lowest/requirements.txt \
-		--editable . hypothesis pytest pytest-asyncio pytest-timeout pytest-xdist
+$(VENV)-lowest/.ready: $(VENV)-%/.ready: pyproject.toml | $(UV)
+	$(UV) pip compile --quiet --python $(PYTHON) --resolution lowest-direct $(EXTRAS:%=--extra %) --output-file $(VENV)-uv/lowest.txt pyproject.toml
+	$(ENVIRONMENT) --requirement $(VENV)-uv/lowest.txt --editable . $(RUNNER) pytest-xdist
 	touch $@
 
 check-workflows: $(VENV)-workflows/.ready
@@ -202,9 +201,8 @@ check-workflows: $(VENV)-workflows/.ready
 	$(VENV)-workflows/bin/zizmor --offline --quiet .github
 	$(VENV)-workflows/bin/pre-commit validate-config
 
-$(VENV)-dist/.ready $(VENV)-workflows/.ready: $(VENV)-%/.ready: Makefile
-	$(PYTHON) -m venv $(VENV)-$*
-	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check $($*)
+$(VENV)-dist/.ready $(VENV)-workflows/.ready: $(VENV)-%/.ready: Makefile | $(UV)
+	$(ENVIRONMENT) $($*)
 	$(if $(filter workflows,$*),GOBIN=$(abspath $(VENV)-$*)/bin GOTOOLCHAIN=local $(VENV)-$*/bin/go install $(actionlint))
 	touch $@
 
@@ -213,9 +211,8 @@ collector:
 
 $(BACKENDS): %: $(VENV)-%/.ready
 
-$(BACKENDS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: Makefile
-	$(PYTHON) -m venv $(VENV)-$*
-	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check '$($*)'
+$(BACKENDS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: Makefile | $(UV)
+	$(ENVIRONMENT) $($*)
 	touch $@
 
 # Kills, damage, full disks, stopped processes and a failing receiver, for MINUTES.
@@ -238,17 +235,20 @@ bench-instructions: $(VENV)/.test
 bench-peers: $(VENV)/.test $(PEERS:%=$(VENV)-peer-%/.ready)
 	$(BIN)/python -m benchmarks.peers
 
-$(PEERS:%=$(VENV)-peer-%/.ready): $(VENV)-peer-%/.ready: Makefile
-	$(PYTHON) -m venv $(VENV)-peer-$*
-	$(VENV)-peer-$*/bin/python -m pip install --quiet --disable-pip-version-check pydantic $(peer-$*)
+$(PEERS:%=$(VENV)-peer-%/.ready): $(VENV)-peer-%/.ready: Makefile | $(UV)
+	$(ENVIRONMENT) pydantic $(peer-$*)
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(FRAMEWORKS:%=$(VENV)-%) $(INSTRUMENTED:%=$(VENV)-%) $(CONTEXTS:%=$(VENV)-%) $(ALONE:%=$(VENV)-%) $(VENV)-shared $(BACKENDS:%=$(VENV)-%) $(TOOLS:%=$(VENV)-%) $(PEERS:%=$(VENV)-peer-%) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(FRAMEWORKS:%=$(VENV)-%) $(INSTRUMENTED:%=$(VENV)-%) $(CONTEXTS:%=$(VENV)-%) $(ALONE:%=$(VENV)-%) $(VENV)-shared $(BACKENDS:%=$(VENV)-%) $(TOOLS:%=$(VENV)-%) $(VENV)-uv $(PEERS:%=$(VENV)-peer-%) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.demo $(VENV)/.test: $(VENV)/.%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	touch $@
+
+$(UV):
+	$(PYTHON) -m venv $(VENV)-uv
+	$(VENV)-uv/bin/python -m pip install --quiet --disable-pip-version-check $(uv)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
