@@ -20,12 +20,12 @@ MACRO_NAMES: Final = frozenset(_BY_NAME)
 
 def inline_macros(tree: exp.Expr) -> exp.Expr:
     """Replace each use of a macro in ``tree`` by its body. Raises QueryError for a wrong number of arguments."""
-    while used := [call for call in tree.find_all(exp.Anonymous) if call.name.lower() in _BY_NAME]:
-        innermost = used[-1]  # find_all yields a nested call after the call around it
-        body = _expanded(_BY_NAME[innermost.name.lower()], innermost.expressions)
-        if innermost is tree:
+    used = [call for call in tree.find_all(exp.Anonymous) if call.name.lower() in _BY_NAME]
+    for call in reversed(used):  # find_all yields a nested call after the call around it: innermost first
+        body = _expanded(_BY_NAME[call.name.lower()], call.expressions)
+        if call is tree:
             return body
-        innermost.replace(body)
+        call.replace(body)
     return tree
 
 
@@ -48,10 +48,11 @@ def _grouped(argument: exp.Expr) -> exp.Expr:
 
 @cache
 def _body(macro: Macro) -> exp.Expr:
+    """Return the body of ``macro`` for ClickHouse, with the macros inside it expanded."""
     if macro.clickhouse is not None:
-        return sqlglot.parse_one(macro.clickhouse, read="clickhouse")
+        return inline_macros(sqlglot.parse_one(macro.clickhouse, read="clickhouse"))
     body = sqlglot.parse_one(macro.body, read=DuckDBDialect)
     for call in body.find_all(exp.Anonymous):
         if call.name.lower() == "row":
             call.set("this", "tuple")
-    return body
+    return inline_macros(body)
