@@ -200,7 +200,7 @@ def test_span_ids_are_ordered_by_their_hex_digits(one_: int, other: int) -> None
     assert one("span_order(?) < span_order(?)", *digits) is (digits[0] < digits[1])
 
 
-def test_a_span_id_that_is_no_number_has_a_place_of_its_own() -> None:
+def test_span_ids_other_than_hex_numbers_have_distinct_places() -> None:
     assert one("count(DISTINCT span_order(concat('span ', i))) FROM range(1000) AS numbers(i)") == 1000
     assert one("typeof(span_order('span 1'))") == one("typeof(span_order('00000000000000ff'))") == "UBIGINT"
 
