@@ -58,52 +58,66 @@
 --   approximation of the log odds ratio; normal quantile of Bonferroni's level: Abramowitz and Stegun 26.2.23;
 --   z = 1.959963984540054, (1.959963984540054 + 0.841621233572914)^2 = 7.848879734349086
 WITH outcome AS (
-    SELECT conversation_id AS conversation, CASE WHEN correct THEN 0.0 ELSE 1.0 END AS lost
+    SELECT conversation_id, text_key(conversation_id) AS of_conversation, CASE WHEN correct THEN 0.0 ELSE 1.0 END AS lost
     FROM conversation_labels
     WHERE correct IS NOT NULL
 ),
-scoped AS (
+-- numbers instead of texts, which are only compared
+scoped AS NOT MATERIALIZED (
     SELECT
         /* by */ tool, /* end by */
         tool AS called,
-        conversation_id AS conversation,
-        call_id,
+        text_key(conversation_id) AS conversation,
+        text_key(call_id) AS call_number,
         coalesce(agent, '') AS caller,
-        arguments_key(CAST(arguments AS VARCHAR)) AS asked,
+        CAST(arguments AS VARCHAR) AS arguments,
         text,
         CAST(result AS VARCHAR) AS result,
         code,
         error_type,
         error_message,
         ending,
+        call_id,
         epoch_us(started_at) AS started_us,
-        CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
         status,
         attempt_order(attempt, started_at, span_id) AS place,
-        is_finished(status, ending) AS finished,
-        CASE WHEN status = 'error' AND (seen_text IS NOT NULL OR seen_error IS NOT NULL) THEN
-            CASE WHEN coalesce(seen_length, length(seen_text)) = 0 THEN 1
-                 WHEN seen_error THEN 0
-                 WHEN NOT seen_error AND coalesce(strpos(seen_text, nullif(error_message, '')), 0) = 0 THEN 1
-                 ELSE 0 END END AS hidden
-    FROM tool_calls
-    WHERE conversation_id IN (SELECT conversation FROM outcome)
+        text_key(span_id) AS span_key,
+        is_finished(status, ending) AS finished
+    FROM attempts
+    WHERE conversation_id IN (SELECT conversation_id FROM outcome)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
+-- arguments that a tool gets `repeats` times or more in a conversation, so that few rows are counted by distinct calls
+frequent AS (
+    SELECT called, conversation, caller, asked
+    FROM (SELECT called, conversation, caller, arguments_key(arguments) AS asked FROM scoped WHERE arguments IS NOT NULL) AS requests
+    WHERE NOT regexp_matches(lower(called), '(^|[^a-z])(sleep|wait|delay|pause)([^a-z]|$)')
+    GROUP BY called, conversation, caller, asked
+    HAVING count(*) >= $repeats
+),
+requested AS (
+    SELECT *
+    FROM (
+        SELECT *, arguments_key(arguments) AS asked
+        FROM scoped
+        WHERE arguments IS NOT NULL AND conversation IN (SELECT conversation FROM frequent)
+    ) AS in_conversations
+    WHERE (called, conversation, caller, asked) IN (SELECT (called, conversation, caller, asked) FROM frequent)
+),
 -- calls with equal arguments, if there are `repeats` or more in a conversation
 asked_again AS (
-    SELECT called, conversation, caller, asked, call_id, min(started_us) AS started_us, arg_max(answered, place) AS answered
+    SELECT called, conversation, caller, asked, call_id, min(call_number) AS call_number, min(started_us) AS started_us,
+        arg_max(answered, place) AS answered
     FROM (
         SELECT *, answer_key(
             status, ending, CASE WHEN status = 'error' THEN error_key(code, error_type, error_message) END, text, result,
             error_message) AS answered
-        FROM scoped
+        FROM requested
         WHERE (called, conversation, caller, asked) IN (
             SELECT (called, conversation, caller, asked)
-            FROM scoped
-            WHERE asked IS NOT NULL AND NOT regexp_matches(lower(called), '(^|[^a-z])(sleep|wait|delay|pause)([^a-z]|$)')
+            FROM requested
             GROUP BY called, conversation, caller, asked
             HAVING count(DISTINCT call_id) >= $repeats
         )
@@ -125,7 +139,7 @@ runs AS (
 ),
 -- the calls that close a loop: a run after which no other answer came, and the last `repeats` calls began in the window
 closing AS (
-    SELECT called, conversation, call_id
+    SELECT called, conversation, call_number
     FROM (
         SELECT *,
             max(run_no) OVER (PARTITION BY called, conversation, caller, asked) AS last_run,
@@ -138,31 +152,56 @@ closing AS (
     ) AS numbered
     WHERE run_no = last_run AND ordinal >= $repeats AND took_us <= 1e6 * $window_s
 ),
-per_call AS (
-    SELECT
-        /* by names */ tool, /* end by */
-        called,
-        conversation,
-        call_id,
-        min(nullif(caller, '')) AS agent,
-        max(CASE WHEN asked IS NOT NULL THEN 1 END) AS is_known,
-        min(CASE WHEN finished THEN p END) AS p,
-        arg_max(CASE WHEN status = 'error' THEN 1 ELSE 0 END, place) FILTER (WHERE finished) AS failed,
-        max(hidden) AS hidden
+-- most calls have one attempt, and need no search for the last one that finished
+multi_attempt_calls AS (
+    SELECT call_number FROM scoped GROUP BY call_number HAVING count(*) > 1
+),
+retried AS (
+    SELECT /* by names */ tool, /* end by */ called, conversation, call_number, span_key, place
     FROM scoped
-    GROUP BY /* by names */ tool, /* end by */ called, conversation, call_id
+    WHERE finished AND call_number IN (SELECT call_number FROM multi_attempt_calls)
+),
+replaced AS (
+    SELECT span_key
+    FROM retried
+    WHERE span_key NOT IN (
+        SELECT arg_max(span_key, place) FROM retried GROUP BY /* by names */ tool, /* end by */ called, conversation, call_number
+    )
+),
+judged_attempts AS (
+    SELECT
+        /* by */ tool, /* end by */
+        tool AS called,
+        text_key(conversation_id) AS conversation,
+        text_key(call_id) AS call_number,
+        text_key(span_id) AS span_key,
+        nullif(agent, '') AS caller,
+        CASE WHEN arguments IS NOT NULL THEN 1 END AS is_known,
+        is_finished(status, ending) AS finished,
+        CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
+        CASE WHEN status = 'error' THEN 1 ELSE 0 END AS is_error,
+        CASE WHEN status = 'error' AND (seen_text IS NOT NULL OR seen_error IS NOT NULL) THEN
+            CASE WHEN coalesce(seen_length, length(seen_text)) = 0 THEN 1
+                 WHEN seen_error THEN 0
+                 WHEN NOT seen_error AND coalesce(strpos(seen_text, nullif(error_message, '')), 0) = 0 THEN 1
+                 ELSE 0 END END AS hidden
+    FROM tool_calls
+    WHERE conversation_id IN (SELECT conversation_id FROM outcome)
+      AND ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
 ),
 uses AS (
     SELECT
         /* by names */ tool, /* end by */
         conversation,
-        coalesce(min(agent), '') AS stratum,
-        max(failed) AS failed,
-        min(p) AS p,
-        max(CASE WHEN (called, conversation, call_id) IN (SELECT (called, conversation, call_id) FROM closing) THEN 1
+        coalesce(min(caller), '') AS stratum,
+        max(CASE WHEN finished AND span_key NOT IN (SELECT span_key FROM replaced) THEN is_error END) AS failed,
+        min(CASE WHEN finished THEN p END) AS p,
+        max(CASE WHEN (called, conversation, call_number) IN (SELECT (called, conversation, call_number) FROM closing) THEN 1
                  WHEN is_known = 1 THEN 0 END) AS repeated,
         max(hidden) AS hidden
-    FROM per_call
+    FROM judged_attempts
     GROUP BY /* by names */ tool, /* end by */ conversation
 ),
 -- is_shown: 1 with the sign, 0 without it, NULL where the conversation is not compared
@@ -189,7 +228,7 @@ tables AS (
         sum((1 - is_shown) * (1 - lost)) AS d,
         CAST(count(*) AS DOUBLE) AS n
     FROM signs
-    JOIN (SELECT conversation AS of_conversation, lost FROM outcome) AS o ON of_conversation = conversation
+    JOIN outcome ON of_conversation = conversation
     WHERE is_shown IS NOT NULL
     GROUP BY /* by names */ tool, /* end by */ sign, stratum
 ),

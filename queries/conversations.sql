@@ -50,97 +50,142 @@ WITH chosen AS (
         OR has_text(CAST(arguments AS TEXT), $text, NULL) OR has_text(error_message, $text, NULL)
         OR has_text("text", $text, NULL) OR has_text(CAST(result AS TEXT), $text, NULL))
 ),
-calls_of AS (
+scoped AS NOT MATERIALIZED (
     SELECT
         conversation_id,
-        count(*) AS attempts,
-        min(started_at) AS started_at,
-        max(started_at + to_microseconds(CAST(1000 * least(greatest(
-            coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT))) AS ended_at,
-        arg_max_null(status, attempt_order(attempt, started_at, span_id)) FILTER (WHERE status IS NOT NULL) AS status,
-        max(CASE WHEN status = 'error' THEN started_at END) AS failed_at,
-        arg_max_null(code, started_at) FILTER (WHERE status = 'error') AS last_code,
-        arg_max_null(error_message, started_at) FILTER (WHERE status = 'error') AS last_error,
-        min(started_at) FILTER (WHERE agent IS NOT NULL) AS agent_at,
-        arg_min(agent, started_at) FILTER (WHERE agent IS NOT NULL) AS agent,
-        tool
+        tool,
+        text_key(call_id) AS call_number,
+        attempt_order(attempt, started_at, span_id) AS attempt_place,
+        status,
+        started_at,
+        started_at + to_microseconds(CAST(1000 * least(greatest(
+            coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT)) AS ended_at
     FROM attempts
     WHERE conversation_id IN (SELECT conversation_id FROM chosen)
-    GROUP BY conversation_id, tool, call_id
 ),
-tools_of AS (
-    SELECT conversation_id, concat_ws(
-        ', ',
-        max(CASE WHEN place = 1 THEN tool END),
-        max(CASE WHEN place = 2 THEN tool END),
-        max(CASE WHEN place = 3 THEN tool END),
-        max(CASE WHEN place = 4 THEN tool END),
-        max(CASE WHEN place = 5 THEN tool END),
-        max(CASE WHEN place = 6 THEN tool END),
-        max(CASE WHEN place = 7 THEN tool END),
-        max(CASE WHEN place = 8 THEN tool END)
-    ) AS tools
+-- most calls have one attempt, and need no grouping
+multi_attempt_calls AS (
+    SELECT call_number FROM scoped GROUP BY call_number HAVING count(*) > 1
+),
+-- attempts that are not the only one of their call, and errors that are not its outcome
+repeated AS (
+    SELECT conversation_id AS of_conversation, sum(extra_attempts) AS extra_attempts, sum(extra_errors) AS extra_errors
     FROM (
-        SELECT conversation_id, tool, row_number() OVER (PARTITION BY conversation_id ORDER BY tool) AS place
-        FROM (SELECT DISTINCT conversation_id, tool FROM calls_of) AS named
-    ) AS numbered
+        SELECT
+            conversation_id,
+            count(*) - 1 AS extra_attempts,
+            count(*) FILTER (WHERE status = 'error')
+                - CASE WHEN arg_max_null(status, attempt_place) FILTER (WHERE status IS NOT NULL) = 'error' THEN 1 ELSE 0 END
+                AS extra_errors
+        FROM scoped
+        WHERE call_number IN (SELECT call_number FROM multi_attempt_calls)
+        GROUP BY conversation_id, tool, call_number
+    ) AS retried_calls
     GROUP BY conversation_id
 ),
 whole AS (
     SELECT
         conversation_id,
-        arg_min(agent, agent_at) FILTER (WHERE agent_at IS NOT NULL) AS agent,
         min(started_at) AS started_at,
         max(ended_at) AS ended_at,
-        sum(attempts) AS attempts,
-        count(*) AS calls,
-        count(*) FILTER (WHERE status = 'error') AS failed,
-        arg_max_null(last_code, failed_at) FILTER (WHERE failed_at IS NOT NULL) AS last_code,
-        arg_max_null(last_error, failed_at) FILTER (WHERE failed_at IS NOT NULL) AS last_error
-    FROM calls_of
+        count(*) AS attempts,
+        count(*) FILTER (WHERE status = 'error') AS errors
+    FROM scoped
     GROUP BY conversation_id
 ),
 labelled AS (
-    SELECT w.*, t.tools, l.correct, l.score, l.labeler, epoch_us(w.ended_at) - epoch_us(w.started_at) AS lasted_us
+    SELECT
+        w.conversation_id AS conversation_id,
+        w.started_at AS started_at,
+        w.ended_at AS ended_at,
+        w.attempts AS attempts,
+        w.attempts - coalesce(r.extra_attempts, 0) AS calls,
+        w.errors - coalesce(r.extra_errors, 0) AS failed,
+        epoch_us(w.ended_at) - epoch_us(w.started_at) AS lasted_us,
+        l.correct AS correct,
+        l.score AS score,
+        l.labeler AS labeler
     FROM whole AS w
-    JOIN tools_of AS t ON t.conversation_id = w.conversation_id
+    LEFT JOIN repeated AS r ON r.of_conversation = w.conversation_id
     LEFT JOIN conversation_labels AS l ON l.conversation_id = w.conversation_id
+),
+placed AS (
+    SELECT *, row_number() OVER (
+        ORDER BY
+            CASE
+                WHEN $sort = 'duration_ms' THEN CAST(lasted_us AS DOUBLE)
+                WHEN $sort = 'calls' THEN CAST(calls AS DOUBLE)
+                WHEN $sort = 'failed' THEN CAST(failed AS DOUBLE)
+                WHEN $sort = 'attempts' THEN CAST(attempts AS DOUBLE)
+            END ASC NULLS LAST,
+            CASE
+                WHEN $sort = '-duration_ms' THEN CAST(lasted_us AS DOUBLE)
+                WHEN $sort = '-calls' THEN CAST(calls AS DOUBLE)
+                WHEN $sort = '-failed' THEN CAST(failed AS DOUBLE)
+                WHEN $sort = '-attempts' THEN CAST(attempts AS DOUBLE)
+            END DESC NULLS LAST,
+            CASE WHEN $sort = 'started_at' THEN started_at END ASC NULLS LAST,
+            started_at DESC,
+            conversation_id
+    ) AS place
+    FROM labelled
+    WHERE $outcome IS NULL
+       OR $outcome = 'right' AND correct
+       OR $outcome = 'wrong' AND NOT correct
+       OR $outcome = 'none' AND correct IS NULL
+),
+-- texts are read of the shown conversations only
+shown AS (
+    SELECT * FROM placed WHERE place > $offset AND place <= $offset + $limit
+),
+described AS (
+    SELECT
+        conversation_id,
+        arg_min(agent, started_at) FILTER (WHERE agent IS NOT NULL) AS agent,
+        arg_max_null(code, started_at) FILTER (WHERE status = 'error') AS last_code,
+        arg_max_null(error_message, started_at) FILTER (WHERE status = 'error') AS last_error
+    FROM attempts
+    WHERE conversation_id IN (SELECT conversation_id FROM shown)
+    GROUP BY conversation_id
+),
+tools_of AS (
+    SELECT conversation_id, concat_ws(
+        ', ',
+        max(CASE WHEN tool_no = 1 THEN tool END),
+        max(CASE WHEN tool_no = 2 THEN tool END),
+        max(CASE WHEN tool_no = 3 THEN tool END),
+        max(CASE WHEN tool_no = 4 THEN tool END),
+        max(CASE WHEN tool_no = 5 THEN tool END),
+        max(CASE WHEN tool_no = 6 THEN tool END),
+        max(CASE WHEN tool_no = 7 THEN tool END),
+        max(CASE WHEN tool_no = 8 THEN tool END)
+    ) AS tools
+    FROM (
+        SELECT conversation_id, tool, row_number() OVER (PARTITION BY conversation_id ORDER BY tool) AS tool_no
+        FROM (
+            SELECT DISTINCT conversation_id, tool
+            FROM attempts
+            WHERE conversation_id IN (SELECT conversation_id FROM shown)
+        ) AS named
+    ) AS numbered
+    GROUP BY conversation_id
 )
 SELECT
-    conversation_id AS conversation,
-    agent,
-    started_at,
-    ended_at,
-    lasted_us / 1e3 AS duration_ms,
-    CAST(attempts AS BIGINT) AS attempts,
-    calls,
-    failed,
-    tools,
-    last_code,
-    left(last_error, 200) AS last_error,
-    correct,
-    score,
-    labeler
-FROM labelled
-WHERE $outcome IS NULL
-   OR $outcome = 'right' AND correct
-   OR $outcome = 'wrong' AND NOT correct
-   OR $outcome = 'none' AND correct IS NULL
-ORDER BY
-    CASE
-        WHEN $sort = 'duration_ms' THEN CAST(lasted_us AS DOUBLE)
-        WHEN $sort = 'calls' THEN CAST(calls AS DOUBLE)
-        WHEN $sort = 'failed' THEN CAST(failed AS DOUBLE)
-        WHEN $sort = 'attempts' THEN CAST(attempts AS DOUBLE)
-    END ASC NULLS LAST,
-    CASE
-        WHEN $sort = '-duration_ms' THEN CAST(lasted_us AS DOUBLE)
-        WHEN $sort = '-calls' THEN CAST(calls AS DOUBLE)
-        WHEN $sort = '-failed' THEN CAST(failed AS DOUBLE)
-        WHEN $sort = '-attempts' THEN CAST(attempts AS DOUBLE)
-    END DESC NULLS LAST,
-    CASE WHEN $sort = 'started_at' THEN started_at END ASC NULLS LAST,
-    started_at DESC,
-    conversation_id
-LIMIT $limit
-OFFSET $offset
+    s.conversation_id AS conversation,
+    d.agent AS agent,
+    s.started_at AS started_at,
+    s.ended_at AS ended_at,
+    s.lasted_us / 1e3 AS duration_ms,
+    s.attempts AS attempts,
+    CAST(s.calls AS BIGINT) AS calls,
+    CAST(s.failed AS BIGINT) AS failed,
+    t.tools AS tools,
+    d.last_code AS last_code,
+    left(d.last_error, 200) AS last_error,
+    s.correct AS correct,
+    s.score AS score,
+    s.labeler AS labeler
+FROM shown AS s
+JOIN described AS d ON d.conversation_id = s.conversation_id
+JOIN tools_of AS t ON t.conversation_id = s.conversation_id
+ORDER BY s.place

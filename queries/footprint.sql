@@ -56,17 +56,13 @@
 WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
-        text_key(draw_key(conversation_id, trace_id)) AS cluster,
-        coalesce(agent, '') AS reader,
-        trace_id,
+        -- numbers instead of texts, which are only compared; reader: the agent in its conversation
+        text_key(concat(draw_key(conversation_id, trace_id), chr(10), coalesce(agent, ''))) AS reader,
+        text_key(trace_id) AS trace_key,
+        text_key(span_id) AS span_key,
+        span_order(span_id) AS place,
         call_id,
-        span_id,
         tool AS called,
-        conversation_id,
-        host,
-        pid,
-        attempt,
-        started_at,
         epoch_us(started_at) AS started_us,
         epoch_us(started_at) + CAST(1000 * coalesce(known_ms(duration_ms), 0) AS BIGINT) AS ended_us,
         seen_length IS NOT NULL AS is_seen,
@@ -80,33 +76,44 @@ WITH scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ending NOT IN ('paused', 'declined', 'expired')
 ),
--- call ids with several attempts; most calls have one attempt and need no sorting
+-- the parts of call_key() as numbers
+identified AS NOT MATERIALIZED (
+    SELECT
+        text_key(call_id) AS call_number,
+        text_key(tool) AS tool_key,
+        text_key(coalesce(conversation_id, host, '')) AS conversation_or_host,
+        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) ELSE -2 END AS process,
+        text_key(span_id) AS span_key,
+        attempt_order(attempt, started_at, span_id) AS attempt_place
+    FROM attempts
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ending NOT IN ('paused', 'declined', 'expired')
+),
+-- most calls have one attempt, and need no search for the last one
 multi_attempt_calls AS (
-    SELECT text_key(call_id) AS call_number FROM scoped GROUP BY text_key(call_id) HAVING count(*) > 1
+    SELECT call_number FROM identified GROUP BY call_number HAVING count(*) > 1
+),
+retried AS (
+    SELECT * FROM identified WHERE call_number IN (SELECT call_number FROM multi_attempt_calls)
+),
+replaced AS (
+    SELECT span_key
+    FROM retried
+    WHERE span_key NOT IN (
+        SELECT arg_max(span_key, attempt_place) FROM retried GROUP BY call_number, tool_key, conversation_or_host, process
+    )
 ),
 received AS (
-    SELECT *
-    FROM scoped
-    WHERE text_key(call_id) NOT IN (SELECT call_number FROM multi_attempt_calls)
-    UNION ALL
-    SELECT * EXCLUDE (from_last)
-    FROM (
-        SELECT *, row_number() OVER (
-            PARTITION BY call_key(called, call_id, conversation_id, host, pid)
-            ORDER BY attempt_order(attempt, started_at, span_id) DESC
-        ) AS from_last
-        FROM scoped
-        WHERE text_key(call_id) IN (SELECT call_number FROM multi_attempt_calls)
-    ) AS numbered
-    WHERE is_seen OR from_last = 1
+    SELECT * FROM scoped WHERE is_seen OR span_key NOT IN (SELECT span_key FROM replaced)
 ),
 -- results that equal an earlier one of the conversation
 copies AS (
-    SELECT span_id
+    SELECT span_key
     FROM (
-        SELECT span_id, row_number() OVER (PARTITION BY cluster, reader, content ORDER BY started_us, span_id) AS copy_no
+        SELECT span_key, row_number() OVER (PARTITION BY reader, content ORDER BY started_us, place) AS copy_no
         FROM received
-        WHERE content IN (SELECT content FROM received GROUP BY cluster, reader, content HAVING count(*) > 1)
+        WHERE content IN (SELECT content FROM received GROUP BY reader, content HAVING count(*) > 1)
     ) AS numbered
     WHERE copy_no > 1
 ),
@@ -165,30 +172,39 @@ model_calls AS (
 ),
 -- the conversation and the agent of each trace of one agent: the model calls in it are that agent's
 readers AS (
-    SELECT trace_id, max(cluster) AS cluster, max(reader) AS reader
-    FROM scoped
-    WHERE trace_id IN (SELECT trace_id FROM model_calls)
+    SELECT trace_id, max(reader) AS reader
+    FROM (
+        SELECT
+            trace_id,
+            text_key(concat(draw_key(conversation_id, trace_id), chr(10), coalesce(agent, ''))) AS reader
+        FROM attempts
+        WHERE trace_id IN (SELECT trace_id FROM model_calls)
+          AND ($since IS NULL OR started_at >= $since)
+          AND ($until IS NULL OR started_at < $until)
+          AND ending NOT IN ('paused', 'declined', 'expired')
+    ) AS in_traces
     GROUP BY trace_id
-    HAVING count(DISTINCT reader) = 1 AND count(DISTINCT cluster) = 1
+    HAVING min(reader) = max(reader)
 ),
 -- is_model: 0 for a result, 1 for a model call
 events AS (
-    SELECT cluster, reader, span_id, started_us, ended_us, 0 AS is_model FROM received
+    SELECT reader, span_key, place, started_us, ended_us, 0 AS is_model FROM received
     UNION ALL
-    SELECT r.cluster, r.reader, m.span_id, m.started_us, m.started_us AS ended_us, 1 AS is_model
+    SELECT r.reader, text_key(m.span_id) AS span_key, span_order(m.span_id) AS place, m.started_us,
+        m.started_us AS ended_us, 1 AS is_model
     FROM model_calls AS m
     JOIN readers AS r ON r.trace_id = m.trace_id
 ),
 with_result_end AS (
     SELECT *,
         max(CASE WHEN is_model = 0 THEN ended_us END) OVER (
-            PARTITION BY cluster, reader ORDER BY started_us, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            PARTITION BY reader ORDER BY started_us, place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS result_ended_us
     FROM events
 ),
 -- is_turn: 1 where a turn begins: a call that no earlier call of the agent overlaps. Model calls inside a tool are left out
 with_begin AS (
-    SELECT cluster, reader, span_id, started_us, is_model,
+    SELECT reader, span_key, place, started_us, is_model,
         CASE WHEN is_model = 1 OR started_us < result_ended_us THEN 0 ELSE 1 END AS is_turn
     FROM with_result_end
     WHERE is_model = 0 OR coalesce(started_us >= result_ended_us, true)
@@ -196,33 +212,33 @@ with_begin AS (
 -- turns and model calls that begin after the result
 with_later AS (
     SELECT
-        span_id,
+        span_key,
         is_model,
         coalesce(sum(is_turn) OVER later, 0) AS later_turns,
         coalesce(sum(is_model) OVER later, 0) AS later_models,
-        sum(is_model) OVER (PARTITION BY cluster, reader) AS models
+        sum(is_model) OVER (PARTITION BY reader) AS models
     FROM with_begin
     WINDOW later AS (
-        PARTITION BY cluster, reader ORDER BY started_us, span_id ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
+        PARTITION BY reader ORDER BY started_us, place ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
     )
 ),
 -- what the model read anew in a call: since the call before of the same model, which ended at from_us
 grown AS (
-    SELECT trace_id, span_id AS turn_id, started_us AS to_us,
+    SELECT text_key(trace_id) AS trace_key, text_key(span_id) AS turn_id, started_us AS to_us,
         lag(ended_us) OVER of_model AS from_us,
         input_tokens - lag(input_tokens) OVER of_model - lag(output_tokens) OVER of_model AS added,
         lag(has_reasoning) OVER of_model AS after_reasoning
     FROM model_calls
-    WHERE span_id IN (SELECT span_id FROM with_later WHERE is_model = 1)
+    WHERE text_key(span_id) IN (SELECT span_key FROM with_later WHERE is_model = 1)
       AND trace_id NOT IN (SELECT trace_id FROM attempts WHERE ending IN ('paused', 'declined', 'expired'))
     WINDOW of_model AS (PARTITION BY trace_id, model ORDER BY started_us, span_id)
 ),
 -- results that ran between two model calls, or partly so
 in_turns AS (
-    SELECT g.turn_id AS turn_id, g.added AS added, r.span_id AS span_id, r.tokens AS tokens, r.is_counted AS is_counted,
+    SELECT g.turn_id AS turn_id, g.added AS added, r.span_key AS span_key, r.tokens AS tokens, r.is_counted AS is_counted,
         CASE WHEN r.started_us >= g.from_us AND r.ended_us <= g.to_us THEN 1 ELSE 0 END AS is_inside
     FROM grown AS g
-    JOIN received AS r ON r.trace_id = g.trace_id
+    JOIN received AS r ON r.trace_key = g.trace_key
     WHERE g.added > 0 AND NOT g.after_reasoning AND r.ended_us >= g.from_us AND r.started_us <= g.to_us
 ),
 turns AS (
@@ -237,14 +253,14 @@ turns AS (
 ),
 -- exact tokens; uncounted: results that share them. A result between the calls of two models is not attributed
 exact AS (
-    SELECT i.span_id AS span_id, max(t.uncounted) AS uncounted,
+    SELECT i.span_key AS span_key, max(t.uncounted) AS uncounted,
         max(CASE WHEN t.uncounted = 1 THEN t.remaining ELSE t.remaining * i.tokens / nullif(t.estimated, 0) END) AS tokens
     FROM in_turns AS i
     JOIN turns AS t ON t.turn_id = i.turn_id
     WHERE NOT i.is_counted
       AND (t.unknown = 0 AND t.remaining BETWEEN t.estimated / 3 AND 3 * t.estimated + 50 * t.uncounted AND t.remaining > 0
         OR t.uncounted = 1 AND t.unknown = 1 AND t.remaining > 0)
-    GROUP BY i.span_id
+    GROUP BY i.span_key
     HAVING count(*) = 1
 ),
 -- readings: how often the model reads the result again
@@ -252,17 +268,17 @@ measured AS (
     SELECT
         /* by names */ tool, /* end by */
         r.call_id AS call_id,
-        r.span_id AS span_id,
+        r.place AS place,
         r.started_us AS started_us,
         r.characters AS characters,
         coalesce(e.tokens, r.tokens) AS tokens,
         CASE WHEN r.is_counted THEN 'counted' WHEN e.uncounted = 1 THEN 'usage' WHEN e.uncounted > 1 THEN 'turn'
             WHEN r.tokens IS NOT NULL THEN 'estimate' END AS tokens_by,
-        r.span_id IN (SELECT span_id FROM copies) AS is_copy,
+        r.span_key IN (SELECT span_key FROM copies) AS is_copy,
         CASE WHEN l.models > 0 THEN greatest(l.later_models - 1.0, 0.0) ELSE 1.0 * l.later_turns END AS readings
     FROM received AS r
-    JOIN with_later AS l ON l.span_id = r.span_id
-    LEFT JOIN exact AS e ON e.span_id = r.span_id
+    JOIN with_later AS l ON l.span_key = r.span_key
+    LEFT JOIN exact AS e ON e.span_key = r.span_key
     WHERE l.is_model = 0
       AND ($tool IS NULL OR r.called = $tool)
 ),
@@ -275,7 +291,7 @@ counted AS (
         coalesce(sum(tokens * readings), 0.0) AS carried_tokens,
         quantile_cont(tokens, 0.95) AS p95_tokens,
         max(tokens) AS max_tokens,
-        arg_max(call_id, size_order(tokens, started_us, span_id)) AS max_call_id,
+        arg_max(call_id, size_order(tokens, started_us, place)) AS max_call_id,
         avg(CASE WHEN tokens IS NOT NULL THEN readings END) AS mean_turns,
         coalesce(sum(CASE WHEN is_copy THEN tokens END), 0.0) AS repeated_tokens,
         coalesce(sum(greatest(tokens - $cut, 0) * (1 + readings)), 0.0) AS saved_tokens,

@@ -57,16 +57,16 @@
 WITH settings AS (
     SELECT epoch_us(CAST(coalesce($until, current_timestamp AT TIME ZONE 'UTC') AS TIMESTAMP)) AS ends_us
 ),
+-- numbers instead of texts, which are only compared; asker: a tool of the agent in its conversation
 requests AS (
     SELECT
-        draw_key(conversation_id, trace_id) AS conversation,
-        coalesce(agent, '') AS agent,
-        tool,
+        text_key(draw_key(conversation_id, trace_id)) AS in_conversation,
+        text_key(concat(draw_key(conversation_id, trace_id), chr(10), coalesce(agent, ''), chr(10), tool)) AS asker,
         arguments_key(CAST(arguments AS VARCHAR)) AS asked,
         numberless_key(CAST(arguments AS VARCHAR)) AS shape,
-        CASE WHEN status = 'error' THEN call_id END AS failed_call_id,
-        code
-    FROM tool_calls
+        CASE WHEN status = 'error' THEN text_key(call_id) END AS failed_call,
+        CASE WHEN status = 'error' THEN text_key(coalesce(code, '')) END AS failed_code
+    FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($agent IS NULL OR agent = $agent)
@@ -76,15 +76,15 @@ requests AS (
 -- conversations in which a tool has k calls that are equal, or equal but for numbers, or k errors of one code: the others
 -- have no loop
 repeating AS (
-    SELECT conversation FROM requests WHERE asked IS NOT NULL GROUP BY conversation, agent, tool, asked HAVING count(*) >= $k
+    SELECT in_conversation FROM requests WHERE asked IS NOT NULL GROUP BY in_conversation, asker, asked HAVING count(*) >= $k
     UNION
-    SELECT conversation FROM requests WHERE shape IS NOT NULL GROUP BY conversation, agent, tool, shape HAVING count(*) >= $k
+    SELECT in_conversation FROM requests WHERE shape IS NOT NULL GROUP BY in_conversation, asker, shape HAVING count(*) >= $k
     UNION
-    SELECT conversation
+    SELECT in_conversation
     FROM requests
-    WHERE failed_call_id IS NOT NULL
-    GROUP BY conversation, agent, tool, code
-    HAVING count(DISTINCT failed_call_id) >= $k
+    WHERE failed_call IS NOT NULL
+    GROUP BY in_conversation, asker, failed_code
+    HAVING count(DISTINCT failed_call) >= $k
 ),
 candidates AS (
     SELECT
@@ -112,7 +112,7 @@ candidates AS (
         CAST(result AS VARCHAR) AS result,
         answer_tokens(result_tokens, seen_text, seen_length, text, result, error_message, status, full_sizes) AS tokens
     FROM tool_calls
-    WHERE draw_key(conversation_id, trace_id) IN (SELECT conversation FROM repeating)
+    WHERE text_key(draw_key(conversation_id, trace_id)) IN (SELECT in_conversation FROM repeating)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($agent IS NULL OR agent = $agent)

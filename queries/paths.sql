@@ -63,21 +63,48 @@ WITH in_window AS (
     HAVING ($since IS NULL OR min(started_at) >= $since)
        AND ($until IS NULL OR min(started_at) < $until)
 ),
-steps AS (
+-- numbers instead of texts, which are only compared
+scoped AS NOT MATERIALIZED (
     SELECT
         /* by */ /* end by */
         text_key(conversation_id) AS conversation,
-        tool AS called,
-        min(started_at) AS at_time,
-        min(span_id) AS first_span,
-        CASE WHEN arg_max(status, attempt_order(attempt, started_at, span_id)) = 'error' THEN 'error'
-             WHEN max(status) IS NULL THEN 'none'
-             ELSE 'success' END AS state
+        text_key(tool) AS called,
+        text_key(call_id) AS call_number,
+        epoch_us(started_at) AS started_us,
+        span_order(span_id) AS span_place,
+        attempt_order(attempt, started_at, span_id) AS attempt_place,
+        status
     FROM attempts
     WHERE conversation_id IS NOT NULL
       AND ($since IS NULL AND $until IS NULL OR conversation_id IN (SELECT conversation_id FROM in_window))
       AND ($agent IS NULL OR agent = $agent)
-    GROUP BY /* by names */ /* end by */ text_key(conversation_id), tool, text_key(call_id)
+),
+-- most calls have one attempt, and need no grouping
+multi_attempt_calls AS (
+    SELECT call_number FROM scoped GROUP BY call_number HAVING count(*) > 1
+),
+-- state: 0 without a status, 1 success, 2 error
+steps AS (
+    SELECT
+        /* by names */ /* end by */
+        conversation,
+        called,
+        started_us AS at_us,
+        span_place AS first_span,
+        CASE WHEN status = 'error' THEN 2 WHEN status IS NULL THEN 0 ELSE 1 END AS state
+    FROM scoped
+    WHERE call_number NOT IN (SELECT call_number FROM multi_attempt_calls)
+    UNION ALL
+    SELECT
+        /* by names */ /* end by */
+        conversation,
+        called,
+        min(started_us) AS at_us,
+        min(span_place) AS first_span,
+        CASE WHEN arg_max(status, attempt_place) = 'error' THEN 2 WHEN max(status) IS NULL THEN 0 ELSE 1 END AS state
+    FROM scoped
+    WHERE call_number IN (SELECT call_number FROM multi_attempt_calls)
+    GROUP BY /* by names */ /* end by */ conversation, called, call_number
 ),
 ordered AS (
     SELECT
@@ -85,53 +112,53 @@ ordered AS (
         conversation,
         called,
         state,
-        lag(called) OVER in_order AS from_tool,
+        lag(called) OVER in_order AS from_called,
         lag(state) OVER in_order AS from_state,
-        lead(called) OVER in_order AS next_tool
+        lead(called) OVER in_order AS next_called
     FROM steps
-    WINDOW in_order AS (PARTITION BY conversation ORDER BY at_time, first_span)
+    WINDOW in_order AS (PARTITION BY conversation ORDER BY at_us, first_span)
 ),
--- a pair without a status has is_known = 0
+-- a pair without a status has is_known = 0; from_state 3 is (start), and is_call 0 is (end)
 pairs AS (
-    SELECT /* by names */ /* end by */ conversation, coalesce(from_tool, '(start)') AS from_tool,
-        coalesce(from_state, 'start') AS from_status, called AS to_tool, 1 AS is_call,
-        CASE WHEN state <> 'none' THEN 1e0 ELSE 0e0 END AS is_known,
-        CASE WHEN state = 'error' THEN 1e0 ELSE 0e0 END AS is_failed
+    SELECT /* by names */ /* end by */ conversation, coalesce(from_called, 0) AS from_called, coalesce(from_state, 3) AS from_state,
+        called AS to_called, 1 AS is_call,
+        CASE WHEN state > 0 THEN 1e0 ELSE 0e0 END AS is_known,
+        CASE WHEN state = 2 THEN 1e0 ELSE 0e0 END AS is_failed
     FROM ordered
     UNION ALL
-    SELECT /* by names */ /* end by */ conversation, called AS from_tool, state AS from_status, '(end)' AS to_tool, 0 AS is_call,
+    SELECT /* by names */ /* end by */ conversation, called AS from_called, state AS from_state, 0 AS to_called, 0 AS is_call,
         0e0 AS is_known, 0e0 AS is_failed
     FROM ordered
-    WHERE next_tool IS NULL
+    WHERE next_called IS NULL
+),
+per_conversation AS (
+    SELECT /* by names */ /* end by */ from_called, from_state, to_called, is_call, conversation,
+        CAST(count(*) AS DOUBLE) AS n,
+        sum(is_known) AS known,
+        sum(is_failed) AS failed
+    FROM pairs
+    GROUP BY /* by names */ /* end by */ from_called, from_state, to_called, is_call, conversation
 ),
 outcome AS (
     SELECT text_key(conversation_id) AS of_conversation, CASE WHEN correct THEN 1e0 ELSE 0e0 END AS is_right
     FROM conversation_labels
 ),
-per_conversation AS (
-    SELECT /* by names */ /* end by */ from_tool, from_status, to_tool, is_call, conversation,
-        CAST(count(*) AS DOUBLE) AS n,
-        sum(is_known) AS known,
-        sum(is_failed) AS failed
-    FROM pairs
-    GROUP BY /* by names */ /* end by */ from_tool, from_status, to_tool, is_call, conversation
-),
 -- tool_known, tool_failed: of all steps of the second tool in the conversation; cluster_n: of the first step; tool_row,
 -- group_row: 1 in one row for each second tool, and in one row for each group, of the conversation
 with_totals AS (
     SELECT p.*, is_right,
-        sum(n) OVER (PARTITION BY from_tool, from_status, conversation) AS cluster_n,
+        sum(n) OVER (PARTITION BY from_called, from_state, conversation) AS cluster_n,
         sum(known) OVER of_second AS tool_known,
         sum(failed) OVER of_second AS tool_failed,
         row_number() OVER of_second AS tool_row,
         row_number() OVER (PARTITION BY /* by names */ /* end by */ conversation) AS group_row
     FROM per_conversation AS p
     LEFT JOIN outcome ON of_conversation = conversation
-    WINDOW of_second AS (PARTITION BY /* by names */ /* end by */ to_tool, is_call, conversation)
+    WINDOW of_second AS (PARTITION BY /* by names */ /* end by */ to_called, is_call, conversation)
 ),
 -- ff … kn: sums over conversations of products of the pair's failed and known steps (f, k) and those of its tool (s, n)
 per_pair AS (
-    SELECT /* by names */ /* end by */ from_tool, from_status, to_tool, is_call,
+    SELECT /* by names */ /* end by */ from_called, from_state, to_called, is_call,
         sum(n) AS n,
         count(*) AS conversations,
         count(*) FILTER (WHERE known > 0) AS clusters,
@@ -160,7 +187,7 @@ per_pair AS (
         count(is_right) AS labelled,
         coalesce(sum(is_right), 0.0) AS reached
     FROM with_totals
-    GROUP BY /* by names */ /* end by */ from_tool, from_status, to_tool, is_call
+    GROUP BY /* by names */ /* end by */ from_called, from_state, to_called, is_call
 ),
 -- tool_…: of all steps of the second tool, of all conversations
 measured AS (
@@ -178,7 +205,7 @@ measured AS (
         sum(part_sn) OVER of_tool AS tool_sn,
         sum(part_nn) OVER of_tool AS tool_nn
     FROM per_pair
-    WINDOW of_first AS (PARTITION BY from_tool, from_status), of_tool AS (PARTITION BY /* by names */ /* end by */ to_tool, is_call)
+    WINDOW of_first AS (PARTITION BY from_called, from_state), of_tool AS (PARTITION BY /* by names */ /* end by */ to_called, is_call)
 ),
 rates AS (
     SELECT *,
@@ -206,11 +233,20 @@ limits AS (
         correlation * CASE WHEN correlation > 0 THEN 1 - 3.0 / greatest(3.0, known * known / kk) ELSE 1.0 END AS shared
     FROM correlations
 ),
+-- the names of the tools, for the rows that are shown
+names AS (
+    SELECT text_key(tool) AS tool_key, max(tool) AS name FROM attempts GROUP BY text_key(tool)
+),
 ratios AS (
     SELECT *,
         r * u - shared * (r - r_low) * (u_high - u) AS low_product,
-        r * u - shared * (r_high - r) * (u - u_low) AS high_product
-    FROM limits
+        r * u - shared * (r_high - r) * (u - u_low) AS high_product,
+        CASE WHEN from_state = 3 THEN '(start)' ELSE f.name END AS from_tool,
+        CASE from_state WHEN 0 THEN 'none' WHEN 1 THEN 'success' WHEN 2 THEN 'error' ELSE 'start' END AS from_status,
+        CASE WHEN is_call = 0 THEN '(end)' ELSE t.name END AS to_tool
+    FROM limits AS l
+    LEFT JOIN names AS f ON f.tool_key = l.from_called
+    LEFT JOIN names AS t ON t.tool_key = l.to_called
 )
 SELECT
     /* by names */ /* end by */

@@ -25,29 +25,38 @@
 -- important: ended_at, tool, status, call_id, duration_ms, code, message
 -- next: show {call_id}
 WITH ended AS (
-    SELECT *,
+    SELECT
+        span_id,
+        started_at,
         -- at most 1e12 ms (31 years): an imported duration may be any number
         started_at + to_microseconds(CAST(1000 * least(greatest(
             coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT)) AS ended_at
-    FROM tool_calls
+    FROM attempts
     WHERE ($tool IS NULL OR tool = $tool)
       AND ($status IS NULL OR status = $status)
+),
+-- few columns of all attempts; the others are read of the rows that are shown
+latest AS (
+    SELECT span_id, started_at, ended_at
+    FROM ended
+    WHERE ($since IS NULL OR ended_at >= $since)
+      AND ($until IS NULL OR ended_at < $until)
+    ORDER BY ended_at DESC, span_id
+    LIMIT $limit
 )
 SELECT
-    ended_at,
-    tool,
-    status,
-    ending,
-    code,
-    duration_ms,
-    attempt,
-    call_id,
-    error_message AS message,
-    conversation_id AS conversation,
-    agent,
-    span_id
-FROM ended
-WHERE ($since IS NULL OR ended_at >= $since)
-  AND ($until IS NULL OR ended_at < $until)
+    l.ended_at AS ended_at,
+    a.tool AS tool,
+    a.status AS status,
+    a.ending AS ending,
+    a.code AS code,
+    a.duration_ms AS duration_ms,
+    a.attempt AS attempt,
+    a.call_id AS call_id,
+    a.error_message AS message,
+    a.conversation_id AS conversation,
+    a.agent AS agent,
+    a.span_id AS span_id
+FROM latest AS l
+JOIN attempts AS a ON a.span_id = l.span_id AND a.started_at = l.started_at
 ORDER BY ended_at DESC, span_id
-LIMIT $limit

@@ -194,6 +194,17 @@ def test_attempts_are_ordered_by_number_then_start_then_span_id(one_: Any, other
     assert one(sql, one_[0], *other[1:], *one_[:2], other[2]) is (other[1] < one_[1])
 
 
+@given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
+def test_span_ids_are_ordered_by_their_hex_digits(one_: int, other: int) -> None:
+    digits = f"{one_:016x}", f"{other:016x}"
+    assert one("span_order(?) < span_order(?)", *digits) is (digits[0] < digits[1])
+
+
+def test_span_ids_other_than_hex_numbers_have_distinct_places() -> None:
+    assert one("count(DISTINCT span_order(concat('span ', i))) FROM range(1000) AS numbers(i)") == 1000
+    assert one("typeof(span_order('span 1'))") == one("typeof(span_order('00000000000000ff'))") == "UBIGINT"
+
+
 def test_an_attempt_without_a_number_is_ordered_by_its_start() -> None:
     early, late = "TIMESTAMP '2026-03-01 12:00:00'", "TIMESTAMP '2026-03-01 12:00:01'"
     assert one(f"attempt_order(NULL, {early}, 'b') < attempt_order(NULL, {late}, 'a')")

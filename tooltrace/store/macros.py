@@ -224,13 +224,21 @@ MACROS: Final = (
         "show how much clusters differ. Items that are a cluster each are counted as items.",
     ),
     Macro(
+        "span_order",
+        ("span_id",),
+        "coalesce(TRY_CAST(concat('0x', span_id) AS UBIGINT), text_key(span_id))",
+        "Sort key of span ids, in the order of their 16 hex digits: a number, because DuckDB sorts numbers faster than texts. "
+        "An id that is no hex number has an arbitrary place, always the same.",
+        clickhouse="span_id",
+    ),
+    Macro(
         "attempt_order",
         ("attempt", "started_at", "span_id"),
         # one number of 128 bits, because DuckDB compares numbers several times as fast as rows: 10 bits for the number of
         # the attempt, 54 for microseconds until the year 2540, 64 for the span id
         "(CAST(least(greatest(coalesce(attempt, 0), 0), 1023) AS UHUGEINT) << 118) "
         "+ (CAST(least(greatest(epoch_us(started_at), 0), 18014398509481983) AS UHUGEINT) << 64) "
-        "+ coalesce(TRY_CAST(concat('0x', span_id) AS UBIGINT), 0)",
+        "+ span_order(span_id)",
         "Sort key of the attempts of a call: by number, because clocks step back and imported times are coarse; then by "
         "start, for attempts whose numbers are equal or missing; then by span id, so that no tie remains.",
         clickhouse="tuple(least(greatest(coalesce(attempt, 0), 0), 1023), started_at, span_id)",
