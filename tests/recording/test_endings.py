@@ -174,6 +174,26 @@ def test_a_stream_of_text_is_read_as_one(calls: Calls) -> None:
     assert json.loads(call.result or "") == list("héllo")
 
 
+@pytest.mark.parametrize(
+    ("items", "text", "stored"),
+    [
+        (["a", "\ud800b"], "a\ufffdb", ["a\ufffdb"]),
+        (["a", "\ud800b", {"n": [1]}, None, 2], None, ["a", "\ufffdb", {"n": [1]}, None, 2]),
+        ([1, 2.5, True], None, [1, 2.5, True]),
+    ],
+)
+def test_the_items_of_a_stream_are_stored_whatever_they_are(
+    items: list[Any], text: str | None, stored: list[Any], calls: Calls
+) -> None:
+    @tt.trace_tool
+    def tool() -> Any:
+        yield from items
+
+    assert list(tool()) == items
+    call = one(calls)
+    assert (call.text, json.loads(call.result or "")) == (text, stored)
+
+
 def test_the_response_that_ends_a_stream_is_the_result(calls: Calls) -> None:
     @tt.trace_tool
     def returns() -> Any:

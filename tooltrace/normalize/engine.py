@@ -31,6 +31,7 @@ class RuleIndex:
         self._of_arrays: list[int] = []
         self._of_all: list[int] = []
         self._of_plain_objects: ByMemberNames[tuple[Rule, ...]] = ByMemberNames()
+        self._reads_objects: ByMemberNames[bool] = ByMemberNames()
         for number, rule in enumerate(self.rules):
             self._add(number, rule)
         self.reads_any = any(not self.rules[number].live for number in self._of_all)
@@ -73,7 +74,12 @@ class RuleIndex:
             members = _MEMBERS.decode(raw)
         except msgspec.DecodeError:
             return True
-        return not self._by_member.keys().isdisjoint(map(snake_case, members))
+        names = tuple(members)
+        known = self._reads_objects.get(names)
+        if known is None:
+            known = not self._by_member.keys().isdisjoint(map(snake_case, names))
+            self._reads_objects.keep(names, known)
+        return known
 
     def candidates(self, view: ResultView) -> Iterable[Rule]:
         """Return the rules that may recognise ``view``, in their order."""

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
+from msgspec import Struct
 
 from tooltrace.core import forking
 from tooltrace.core.records import ToolCall
@@ -33,7 +34,7 @@ _LOGGED_OUTCOME = {"attempt": 1, "status": "success", "ending": "returned"}
 _CUT = CUT[0]
 
 
-class PlainCall(NamedTuple):
+class PlainCall(Struct, frozen=True, gc=False):
     """The content of a plain call, as JSON; None where there is none or it is not recorded."""
 
     text: bytes | None
@@ -111,7 +112,7 @@ def write_line(attempt: Attempt) -> bytes | None:
     second, microseconds = divmod(attempt.started_ns // 1000, 1_000_000)
     if plain is None or not microseconds:  # a time in whole seconds is written without a fraction
         return None
-    context, parent, span_id = attempt.call_context, attempt.parent, attempt.span_id
+    context, parent = attempt.call_context, attempt.parent
     conversation_id, agent, call_id = context.conversation_id, context.agent, attempt.call_id
     shape = (
         plain.rule,
@@ -124,11 +125,8 @@ def write_line(attempt: Attempt) -> bytes | None:
     )
     try:
         template = _template(attempt.spec, attempt.settings, shape)
-        values: list[Any] = [
-            encode_value(call_id) if call_id else b'"%016x"' % span_id,
-            attempt.trace_id,
-            span_id,
-        ]
+        hex_id = b'"%016x"' % attempt.span_id
+        values: list[Any] = [encode_value(call_id) if call_id else hex_id, attempt.trace_id, hex_id]
         if parent is not None:
             values.append(parent.span_id)
         if conversation_id is not None:
@@ -136,7 +134,7 @@ def write_line(attempt: Attempt) -> bytes | None:
         if agent is not None:
             values.append(encode_value(agent))
         values += (_second_text(second), microseconds, encode_value(attempt.duration_ns / 1e6))  # type: ignore[operator]
-        values += filter(None, plain[:3])
+        values += filter(None, (plain.text, plain.arguments, plain.result))
         return with_checksum(template % tuple(values))
     except UnicodeEncodeError:  # a lone surrogate in a name
         return None
@@ -196,7 +194,7 @@ def _template(spec: ToolSpec, settings: Settings, shape: _Shape) -> bytes:
 _FORMATS = {
     "call_id": b"%b",
     "trace_id": b'"%032x"',
-    "span_id": b'"%016x"',
+    "span_id": b"%b",
     "parent_span_id": b'"%016x"',
     "conversation_id": b"%b",
     "agent": b"%b",
