@@ -130,8 +130,9 @@ def test_the_list_stands_still_under_a_pointer_that_came_before_its_script(shown
     page.goto(f"{client.base_url}/calls", wait_until="commit")
     known = rows(page, 2)
     page.hover("#newest tr td.message")
-    for route in held:
-        route.continue_()
+    while not held:
+        page.wait_for_timeout(50)
+    held[0].continue_()
     page.wait_for_load_state("load")
     write(tmp_path / "shown.duckdb", call())
     page.wait_for_selector("#arrivals >> text=1 new")
@@ -251,7 +252,6 @@ def test_a_link_with_a_token_works_from_another_site_and_a_form_does_not(browser
     write(store, one)
     context = browser.new_context()
     page = context.new_page()
-    page.set_default_timeout(120_000)
     with running(Site.of(store, host="127.0.0.1", token="mine")) as address:
         content["/link"] = f'<a href="{address}/calls?tool=fetch&token=mine">open</a>'
         content["/plain"] = f'<a href="{address}/call?id={one.span_id}">open</a>'
