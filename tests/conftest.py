@@ -83,9 +83,10 @@ def copied_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def strict(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A fault of the recorder fails the test; nothing is written beside the test's own files."""
+    """A fault of the recorder fails the test; nothing is written beside the test's own files; a busy store is waited for."""
     monkeypatch.setattr(faults_module, "raise_faults", True)
     monkeypatch.setenv("TOOLTRACE_STORE", str(tmp_path / "unconfigured.duckdb"))
+    monkeypatch.setenv("TOOLTRACE_WAIT", "120")  # a process that folds may be slow on a busy machine
     monkeypatch.delenv("COLUMNS", raising=False)  # which the workers of parallel runs have
 
 

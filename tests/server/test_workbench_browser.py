@@ -169,6 +169,16 @@ def test_the_palette_opens_tools_queries_and_settings(shown, page):
     until(page, "document.activeElement.name === 'text'")
 
 
+def test_enter_right_after_a_text_opens_the_first_entry_of_this_text(shown, page):
+    client = shown(call(tool="search_docs"), call(tool="fetch"))
+    page.goto(f"{client.base_url}/?since=24h")
+    page.keyboard.press("Control+k")
+    page.wait_for_selector("#palette [role=option]")
+    page.keyboard.insert_text("docs")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/tool?name=search_docs&since=24h")
+
+
 def test_breadcrumbs_lead_back_to_the_filtered_list(shown, page):
     one = call(tool="fetch", status="error")
     client = shown(one, call())
