@@ -15,6 +15,7 @@ from tests.stores import create_empty_store
 from tooltrace.server.site import Site
 
 from .conftest import call, running, write
+from .test_browser import until
 
 pytestmark = pytest.mark.long
 
@@ -54,13 +55,6 @@ def chart(page, bursts):
         return page
 
     return opened
-
-
-def until(page, expression: str) -> None:
-    deadline = time.monotonic() + 120
-    while not page.evaluate(expression):
-        assert time.monotonic() < deadline, expression
-        page.wait_for_timeout(50)
 
 
 def axis(page, index: int) -> list[datetime]:
