@@ -75,7 +75,7 @@ def folder_of(store: StorePaths) -> int:
 
 
 def descriptors_of(pid: int) -> set[str]:
-    """What the process has open, which for a moment is more: it looks at the journals and folds."""
+    """Return the paths of the open files of a process; those of a look at the journals and of a fold are closed soon."""
     found = set()
     for entry in Path(f"/proc/{pid}/fd").iterdir():
         with suppress(FileNotFoundError):  # closed after it was listed
