@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import tooltrace as tt
 from tests.examples import PROFILES
@@ -31,9 +31,15 @@ from tooltrace.store.paths import StorePaths
 
 Calls = Callable[[], list[ToolCall]]
 SCREEN = {"width": 1280, "height": 900}
+PATIENCE_MS = 120_000
+"""How long a browser waits for what a test expects: a busy machine may take long, and a wait that succeeds costs nothing."""
+RESTED_CHECKS = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture)
+"""A busy machine generates examples slowly; examples that share a fixture leave nothing in it that another one reads."""
 
 for profile, most in PROFILES.items():
-    settings.register_profile(profile, max_examples=most, deadline=None, print_blob=True)
+    settings.register_profile(
+        profile, max_examples=most, deadline=None, print_blob=True, suppress_health_check=RESTED_CHECKS
+    )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
@@ -77,9 +83,10 @@ def copied_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def strict(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A fault of the recorder fails the test; nothing is written beside the test's own files."""
+    """A fault of the recorder fails the test; nothing is written beside the test's own files; a busy store is waited for."""
     monkeypatch.setattr(faults_module, "raise_faults", True)
     monkeypatch.setenv("TOOLTRACE_STORE", str(tmp_path / "unconfigured.duckdb"))
+    monkeypatch.setenv("TOOLTRACE_WAIT", "120")  # a process that folds may be slow on a busy machine
     monkeypatch.delenv("COLUMNS", raising=False)  # which the workers of parallel runs have
 
 
@@ -143,7 +150,15 @@ def browser() -> Iterator[Any]:
     if program is None:
         missing("chromium", "no chromium: apt-get install chromium-headless-shell or chromium, or $CHROMIUM")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"], timeout=PATIENCE_MS)
+        new_context = browser.new_context
+
+        def new_patient_context(**options: Any) -> Any:
+            context = new_context(**options)
+            context.set_default_timeout(PATIENCE_MS)
+            return context
+
+        browser.new_context = new_patient_context
         yield browser
         browser.close()
 
@@ -152,9 +167,7 @@ def browser() -> Iterator[Any]:
 def tab(browser: Any) -> Any:
     """A page that the tests of a module share: a new one costs half a second of CPU. ``page`` resets it after each test."""
     context = browser.new_context(locale="en-GB", timezone_id="Europe/Berlin", viewport=SCREEN)
-    tab = context.new_page()
-    tab.set_default_timeout(120_000)
-    return tab
+    return context.new_page()
 
 
 Listeners = dict[str, Callable[[Any], object]]
@@ -175,6 +188,7 @@ def used(tab: Any, listeners: Listeners) -> Iterator[Any]:
             tab.evaluate("localStorage.clear(); sessionStorage.clear()")
         for event, listener in [*listeners.items(), *added]:
             tab.remove_listener(event, listener)
+        tab.unroute_all(behavior="ignoreErrors")  # a request that a test still holds would never be answered
         tab.goto("about:blank")
         tab.emulate_media(media="null", color_scheme="light")
         tab.set_viewport_size(SCREEN)

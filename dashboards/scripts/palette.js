@@ -1,6 +1,6 @@
 // Ctrl-K opens the palette, "/" focuses the search of the page. Arrow keys choose an entry, Enter opens it.
 const dialog = document.getElementById("palette"), field = document.getElementById("palette-find"), list = document.getElementById("palette-list");
-let request = null, timer = 0;
+let request = null, timer = 0, listed = null;  // listed: the text whose entries are shown
 
 const entries = () => [...list.querySelectorAll("[role=option]")];
 const chosen = () => list.querySelector("[aria-selected=true]");
@@ -19,10 +19,12 @@ async function find() {
   address.searchParams.set("find", field.value);
   address.searchParams.set("page", location.pathname.slice((document.documentElement.dataset.prefix ?? "").length));
   for (const name of ["since", "until"]) if (here.get(name)) address.searchParams.set(name, here.get(name));
+  const text = field.value;
   try {
     const response = await fetch(address, { headers: { "HX-Request": "true" }, signal: request.signal });
     if (!response.ok) return;
     list.innerHTML = await response.text(); // the server escapes every name in this part
+    listed = text;
     choose(entries()[0]);
   } catch (reason) {
     if (reason.name !== "AbortError") throw reason;
@@ -33,9 +35,20 @@ function open() {
   if (dialog.open) return;
   field.value = "";
   list.replaceChildren();
+  listed = null;
   dialog.showModal();
   field.focus();
   find();
+}
+
+// Enter before the entries of the typed text have arrived opens the first of these, not one of an earlier text.
+async function enter() {
+  const text = field.value;
+  if (listed !== text) {
+    clearTimeout(timer);
+    await find();
+  }
+  if (dialog.open && listed === text && field.value === text) go(chosen());
 }
 
 function go(entry) {
@@ -59,7 +72,7 @@ field.addEventListener("keydown", (event) => {
     choose(all[(at + (event.key === "ArrowDown" ? 1 : -1) + all.length) % all.length]);
   } else if (event.key === "Enter") {
     event.preventDefault();
-    go(chosen());
+    enter();
   }
 });
 list.addEventListener("click", (event) => go(event.target.closest("[role=option]")));

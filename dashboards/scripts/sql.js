@@ -171,6 +171,7 @@ function draw() {
 byId("run").addEventListener("click", run);
 byId("stop").addEventListener("click", () => request?.abort());
 kind.addEventListener("change", draw);
+byId("drawing").addEventListener("load", draw);
 new MutationObserver(draw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 form.addEventListener("submit", (event) => { event.preventDefault(); save(event.submitter.value); });

@@ -18,14 +18,18 @@
     });
   }
 
-  // Panels arrive one by one and the page grows: scroll again until the height is reached or the reader acts.
-  const restore = () => { if (height && scrollY !== height) scrollTo(0, height); };
+  // Panels arrive one by one and the page grows: scroll again until the reader acts, or nothing has arrived for ten seconds.
+  let last = 0;
   const stop = () => { height = 0; observer.disconnect(); };
+  const restore = () => {
+    clearTimeout(last);
+    if (!document.querySelector("#newest .wait")) last = setTimeout(stop, 10_000);
+    if (height && scrollY !== height) scrollTo(0, height);
+  };
   const observer = new MutationObserver(restore);
   if (height) {
     addEventListener("DOMContentLoaded", () => { observer.observe(document.body, { childList: true, subtree: true }); restore(); });
     for (const name of ["wheel", "keydown", "pointerdown", "touchstart"]) addEventListener(name, stop, { once: true, passive: true });
-    setTimeout(stop, 10_000);
   }
 
   // The rows of the list: its first and last one, and their number.

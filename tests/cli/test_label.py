@@ -10,7 +10,7 @@ import sys
 
 import duckdb
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tooltrace as tt
@@ -268,7 +268,7 @@ class TestFile:
         assert "Labelling" in shown
         assert process.returncode == 0
 
-    @settings(max_examples=examples(6), suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(6))
     @given(
         st.lists(
             st.tuples(

@@ -21,7 +21,7 @@ import pytest
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models import dashboard as schema
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.history import make_history
@@ -248,7 +248,6 @@ def test_a_tool_of_any_name(engine: Any, grafana: Any, fill: Fill) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_special_characters_in_a_name_survive(grafana: Any, name: str) -> None:
     query = PanelQuery("recent", one_tool=True)
     (written,) = set(re.findall(r"decodeURLComponent\('[^']*'\)", query.sql()))

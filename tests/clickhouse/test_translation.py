@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.clickhouse.compare import address
@@ -23,8 +23,6 @@ from tooltrace.store.connection import connect as memory
 from tooltrace.store.macros import create_macros, with_definitions
 from tooltrace.store.views import NAMES
 
-ONE_BY_ONE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-
 
 @pytest.fixture(scope="module")
 def lease(engine: Any) -> Any:
@@ -38,7 +36,6 @@ def answered(lease: ClickHouseSession, sql: str, **values: Any) -> Any:
     return lease.answer(to_clickhouse(sql, values)).fetchall()
 
 
-@ONE_BY_ONE
 @given(st.text().filter(lambda text: "\0" not in text))
 @example("\\")
 @example("'")
@@ -49,13 +46,11 @@ def test_text_of_a_parameter_arrives_as_it_is(lease: ClickHouseSession, text: st
     assert answered(lease, "SELECT $text AS text", text=text) == [(text,)]
 
 
-@ONE_BY_ONE
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**63) + 1, 2**63 - 1))
 def test_numbers_arrive_as_they_are(lease: ClickHouseSession, figure: float, whole: int) -> None:
     assert answered(lease, "SELECT $figure AS figure, $whole AS whole", figure=figure, whole=whole) == [(figure, whole)]
 
 
-@ONE_BY_ONE
 @given(st.datetimes(datetime(1970, 1, 2), datetime(2199, 1, 1)))
 def test_times_arrive_to_the_microsecond(lease: ClickHouseSession, moment: datetime) -> None:
     assert answered(lease, "SELECT $moment AS moment, epoch_us($moment) AS us", moment=moment) == [

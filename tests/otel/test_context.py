@@ -13,7 +13,7 @@ from typing import Any
 
 import opentelemetry.context as context_api
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry import baggage, propagate
 from opentelemetry.context.context import Context
@@ -185,7 +185,6 @@ def test_invalid_names_in_baggage_are_ignored(store: Path, calls: Any, value: An
 
 
 @given(names=st.dictionaries(st.sampled_from(["gen_ai.conversation.id", "gen_ai.agent.name", "other"]), st.text()))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_round_trips_in_baggage(names: dict[str, str]) -> None:
     outgoing = Context()
     for key, value in names.items():

@@ -69,7 +69,7 @@ measurements = st.lists(
 
 
 @pytest.mark.parametrize("setup", SETUPS)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(first=measurements, second=measurements)
 def test_batches_are_collected_as_single_measurements_are(setup: str, first: Any, second: Any) -> None:
     batched, single = Meter(*SETUPS[setup]), Meter(*SETUPS[setup])

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
@@ -23,7 +23,7 @@ def counts(con, **params):
     return [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
 
 
-@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(10))
 @given(
     st.lists(st.tuples(st.integers(0, 5000), st.sampled_from(STATUSES)), max_size=30),
     st.integers(1, 20),

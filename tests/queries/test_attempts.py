@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
@@ -27,7 +27,7 @@ def pages(con, limit, **params):
         last = {"before": rows[-1]["ended_at"].isoformat(), "before_span": rows[-1]["span_id"]}
 
 
-@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(10))
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.sampled_from([None, 0.0, 1.0, 1000.0])), max_size=30), st.integers(1, 7)
 )
@@ -38,7 +38,7 @@ def test_the_pages_together_are_all_rows_in_order(engine, make, times, limit):
     assert len(set(all_spans)) == len(times)
 
 
-@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(10))
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=20), st.data())
 def test_the_list_down_to_a_row_ends_with_it(engine, make, times, data):
     con = engine(*(make(started_at=START + timedelta(seconds=at)) for at in times))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
@@ -14,7 +14,7 @@ def answer(con, **params):
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
-@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(10))
 @given(st.lists(st.floats(0, 1e12), min_size=1, max_size=20))
 def test_every_duration_is_in_exactly_one_range(engine, make, durations):
     rows = answer(engine(*(make(duration_ms=ms) for ms in durations)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
@@ -274,7 +274,7 @@ def test_pages_records_and_days_are_kept(engine, a, b):
     assert engine().execute("SELECT without_times(?) = without_times(?)", [a, b]).fetchone() == (False,)
 
 
-@settings(max_examples=examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(8))
 @given(steps=st.lists(st.sampled_from("abc"), max_size=14), k=st.integers(2, 4))
 def test_a_call_is_a_round_of_at_most_one_alternation_and_a_repetition_has_k(engine, steps, k):
     """Loops of one history: at least k rounds each, and as many equal calls in the history."""

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
@@ -200,7 +200,7 @@ MOMENTS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(10))
 @given(moments=MOMENTS)
 def test_figures_equal_a_replay_of_the_history(engine, step, moments):
     history = [

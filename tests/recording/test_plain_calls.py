@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import tooltrace as tt
@@ -66,7 +66,6 @@ def configurations(tmp_path_factory: pytest.TempPathFactory) -> list[Configurati
     ]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     which=st.integers(0, 4),
     arguments=st.none() | st.dictionaries(texts, values, max_size=3),

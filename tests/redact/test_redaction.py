@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import structlog
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
@@ -214,7 +214,7 @@ def sinks(store: Path) -> Any:
     structlog.reset_defaults()
 
 
-@settings(max_examples=examples(2), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(2))
 @given(seed=st.integers(0, 2**32))
 def test_two_hundred_planted_secrets_are_found_nowhere(sinks: Sinks, seed: int) -> None:
     chance = random.Random(seed)

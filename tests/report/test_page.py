@@ -223,14 +223,14 @@ def test_the_content_policy_blocks_other_scripts(browser, made, tmp_path):
     text = (made / "past.html").read_text()
     planted = "<script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">"
     (tmp_path / "planted.html").write_text(text.replace("<main", f"{planted}<main", 1))
-    page = browser.new_page()
+    page = browser.new_context().new_page()
     refused = []
     page.on("console", lambda message: refused.append(message.text))
     page.goto((tmp_path / "planted.html").as_uri())
     assert "taken" not in page.title()
     assert any("Content Security Policy" in text for text in refused)
     outcome = page.evaluate("fetch('https://example.org').then(() => 'went', () => 'refused')")
-    page.close()
+    page.context.close()
     assert outcome == "refused"
     assert any("example.org" in text and "Content Security Policy" in text for text in refused), (
         "not for want of a network"

@@ -103,13 +103,31 @@ def faults() -> list[str]:
     return []
 
 
+UNSTARTED = "[hx-get]:not([data-htmx-powered]), [hx-post]:not([data-htmx-powered])"
+"""Elements that htmx does not know yet: it starts in a task of its own, which may come after the page has loaded."""
+
+
 @pytest.fixture
 def page(tab: Any, faults: list[str]) -> Iterator[Any]:
-    """A page; the test fails where it reports an error, a refusal by its policy included."""
+    """A page; the test fails where it reports an error, a refusal by its policy included.
+
+    ``goto`` waits until htmx has started too: until then the browser itself follows a link and sends a form.
+    """
     listeners = {
         "console": lambda message: faults.append(message.text) if message.type == "error" else None,
         "pageerror": lambda error: faults.append(str(error)),
     }
+
+    def goto(address: str, **options: Any) -> Any:
+        answer = type(tab).goto(tab, address, **options)
+        if not options:
+            tab.wait_for_selector(UNSTARTED, state="detached")
+        return answer
+
     with used(tab, listeners):
-        yield tab
+        tab.goto = goto
+        try:
+            yield tab
+        finally:
+            del tab.goto
     assert faults == []

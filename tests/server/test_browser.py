@@ -47,11 +47,14 @@ READY = {
 }
 
 
+SCROLL_TO_WAITING = "(() => { const one = document.querySelector('.wait'); one?.scrollIntoView(); return !one; })()"
+"""Whether all parts of a page have arrived; what is below the screen loads when it is reached."""
+
+
 def open_page(page, demo: str, failed: str, name: str) -> None:
     page.goto(demo + addresses(failed)[name])
     page.wait_for_selector(READY[name], state="attached")  # a narrow screen hides some columns
-    scroll = "(() => { const one = document.querySelector('.wait'); one?.scrollIntoView(); return !one; })()"
-    until(page, scroll)  # what is below the screen loads when it is reached
+    until(page, SCROLL_TO_WAITING)
     page.evaluate("scrollTo(0, 0)")
 
 
@@ -219,9 +222,7 @@ def test_hostile_text_runs_nowhere(shown, page):
     page.add_init_script("window.boom = () => { window.ran = true; }")
     for path in ("/", "/calls", *(f"/call?id={one.span_id}" for one, *_ in given)):
         page.goto(f"{client.base_url}{path}")
-        until(
-            page, "!document.querySelector('.wait:not([hx-trigger])')"
-        ) if path == "/calls" else page.wait_for_timeout(1500)
+        until(page, SCROLL_TO_WAITING)
         assert page.evaluate("window.ran") is None
     for number in range(len(texts)):
         page.goto(str(client.base_url))

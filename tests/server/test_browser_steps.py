@@ -15,7 +15,7 @@ from tests.stores import create_empty_store
 from tooltrace.core.records import Json, Outcome, Record, Span
 from tooltrace.server.site import Site
 
-from .conftest import call, running, write
+from .conftest import UNSTARTED, call, running, write
 from .test_browser import AXE, SERIOUS, until
 
 pytestmark = pytest.mark.long
@@ -163,8 +163,7 @@ def test_a_whole_value_is_copied_and_viewed_as_json(browser, shown):
 def press(page, key: str, *, shows: str) -> None:
     """Press a key once the page listens to keys, and wait for what it shows."""
     page.wait_for_load_state()
-    # htmx starts in a task of its own, which may come after the page has loaded: until then a form is sent by the browser
-    page.wait_for_selector("#label-bar [hx-post]:not([data-htmx-powered])", state="detached")
+    page.wait_for_selector(UNSTARTED, state="detached")
     page.keyboard.press(key)
     page.wait_for_selector(shows)
 

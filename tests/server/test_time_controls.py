@@ -15,10 +15,14 @@ from tests.stores import create_empty_store
 from tooltrace.server.site import Site
 
 from .conftest import call, running, write
+from .test_browser import until
 
 pytestmark = pytest.mark.long
 
+LOADING = "[...document.querySelectorAll('.wait')].some(one => one.compareDocumentPosition(document.querySelector('figure[data-chart=timeline]')) & Node.DOCUMENT_POSITION_FOLLOWING)"
+"""Whether a part above the chart has not arrived yet, which will move the chart."""
 CHART = "echarts.getInstanceByDom(document.querySelector('figure[data-chart=timeline] .canvas'))"
+INCIDENTS = f"{CHART}.getOption().series.find((one) => one.name === 'incidents ').markArea?.data ?? []"
 DAY = datetime(2026, 3, 2, tzinfo=UTC)
 WINDOW = "since=2026-03-02T00:00:00Z&until=2026-03-09T00:00:00Z"
 FIRST, SECOND = DAY + timedelta(days=1, hours=5), DAY + timedelta(days=5, hours=13)
@@ -47,16 +51,10 @@ def chart(page, bursts):
     def opened(path: str = "/", query: str = WINDOW):
         page.goto(f"{bursts}{path}{'&' if '?' in path else '?'}{query}")
         page.wait_for_selector("figure[data-chart=timeline] canvas")
+        until(page, f"!({LOADING})")
         return page
 
     return opened
-
-
-def until(page, expression: str) -> None:
-    deadline = time.monotonic() + 120
-    while not page.evaluate(expression):
-        assert time.monotonic() < deadline, expression
-        page.wait_for_timeout(50)
 
 
 def axis(page, index: int) -> list[datetime]:
@@ -65,7 +63,8 @@ def axis(page, index: int) -> list[datetime]:
 
 
 def position(page, at: datetime, panel: int = 0) -> tuple[float, float]:
-    """Where a time is on the screen, near the lower end of a panel."""
+    """Where a time is on the screen, near the lower end of a panel; the labels of incidents move the panels down."""
+    until(page, f"({INCIDENTS}).length > 0")
     figure = page.locator("figure[data-chart=timeline] .canvas")
     figure.scroll_into_view_if_needed()
     x = page.evaluate(f"{CHART}.convertToPixel({{ xAxisIndex: 1 }}, {at.timestamp() * 1000})")
@@ -118,11 +117,9 @@ def test_now_is_marked_if_it_is_in_the_window(chart):
 
 def test_an_incident_is_labelled_with_its_tool_and_duration_and_opens_its_calls(chart):
     page = chart()
-    marks = f"{CHART}.getOption().series.find((one) => one.name === 'incidents ').markArea?.data ?? []"
-    until(page, f"({marks}).length > 0")
-    label, _ = page.evaluate(f"({marks})[0]")
-    assert label["name"] == "crm 39m, open"
     x, _ = position(page, SECOND)
+    label, _ = page.evaluate(f"({INCIDENTS})[0]")
+    assert label["name"] == "crm 39m, open"
     page.mouse.click(x + 2, page.locator("figure .canvas").bounding_box()["y"] + 40)  # the lane above the panels
     page.wait_for_url("**/calls?**")
     path, given = address(page)

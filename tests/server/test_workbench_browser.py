@@ -130,8 +130,9 @@ def test_the_list_stands_still_under_a_pointer_that_came_before_its_script(shown
     page.goto(f"{client.base_url}/calls", wait_until="commit")
     known = rows(page, 2)
     page.hover("#newest tr td.message")
-    for route in held:
-        route.continue_()
+    while not held:
+        page.wait_for_timeout(50)
+    held[0].continue_()
     page.wait_for_load_state("load")
     write(tmp_path / "shown.duckdb", call())
     page.wait_for_selector("#arrivals >> text=1 new")
@@ -166,6 +167,16 @@ def test_the_palette_opens_tools_queries_and_settings(shown, page):
     rows(page, 2)
     page.keyboard.press("/")
     until(page, "document.activeElement.name === 'text'")
+
+
+def test_enter_right_after_a_text_opens_the_first_entry_of_this_text(shown, page):
+    client = shown(call(tool="search_docs"), call(tool="fetch"))
+    page.goto(f"{client.base_url}/?since=24h")
+    page.keyboard.press("Control+k")
+    page.wait_for_selector("#palette [role=option]")
+    page.keyboard.insert_text("docs")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/tool?name=search_docs&since=24h")
 
 
 def test_breadcrumbs_lead_back_to_the_filtered_list(shown, page):
@@ -251,7 +262,6 @@ def test_a_link_with_a_token_works_from_another_site_and_a_form_does_not(browser
     write(store, one)
     context = browser.new_context()
     page = context.new_page()
-    page.set_default_timeout(120_000)
     with running(Site.of(store, host="127.0.0.1", token="mine")) as address:
         content["/link"] = f'<a href="{address}/calls?tool=fetch&token=mine">open</a>'
         content["/plain"] = f'<a href="{address}/call?id={one.span_id}">open</a>'

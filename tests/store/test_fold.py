@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
@@ -205,7 +205,7 @@ def test_a_field_of_a_newer_version_does_no_harm(store: StorePaths, write: Any, 
     assert rows("SELECT call_id FROM tool_calls") == [("c1",)]
 
 
-@settings(max_examples=examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(8))
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), min_size=1, max_size=20))
 def test_text_comes_to_the_database_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, call: Any, texts: list[str]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, Optional
 
 import jsonschema
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrace.tools import ToolRegistry
@@ -70,10 +70,6 @@ def tool_of(parameters: list[inspect.Parameter], received: list[dict[str, Any]])
     return tool
 
 
-run_often = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-
-
-@run_often
 @given(signatures(), st.data())
 def test_values_that_the_schema_allows_reach_the_tool(
     store: Path, parameters: list[inspect.Parameter], data: st.DataObject
@@ -97,7 +93,6 @@ def test_values_that_the_schema_allows_reach_the_tool(
     assert all(kinds[name] is inspect.Parameter.POSITIONAL_ONLY for name in unsent), "others keep their own defaults"
 
 
-@run_often
 @given(signatures(), st.dictionaries(NAMES | TEXT, JSON, max_size=4) | JSON, st.data())
 def test_anything_sent_is_answered(
     store: Path, parameters: list[inspect.Parameter], sent: Any, data: st.DataObject
@@ -119,7 +114,6 @@ def test_anything_sent_is_answered(
         assert set(sent) <= {p.name for p in parameters}
 
 
-@run_often
 @given(signatures(), st.data())
 def test_a_value_of_no_fitting_kind_is_refused_by_its_name(
     store: Path, parameters: list[inspect.Parameter], data: st.DataObject
@@ -137,7 +131,6 @@ def test_a_value_of_no_fitting_kind_is_refused_by_its_name(
     assert received == []
 
 
-@run_often
 @given(st.text(max_size=60) | st.binary(max_size=60))
 def test_any_text_is_answered(store: Path, sent: str | bytes) -> None:
     def tool(**anything: Any) -> str:

@@ -131,9 +131,9 @@ class Lock:
         notice = _Notice(self)
         with self._turnstile(min(wait, TURNSTILE_SECONDS)):
             while not self._try(LOCK_SH, READING):
+                notice.check()
                 if time.monotonic() >= deadline:
                     raise self.busy(wait)
-                notice.check()
                 time.sleep(_POLL_SECONDS)
 
     def has_waiters(self) -> bool:

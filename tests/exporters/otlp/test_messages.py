@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.sdk.metrics import MeterProvider
@@ -33,7 +33,6 @@ attributes = st.dictionaries(text.filter(bool), values, max_size=2)
 trace_ids = st.integers(1, 2**128 - 1).map(lambda number: f"{number:032x}")
 span_ids = st.integers(1, 2**64 - 1).map(lambda number: f"{number:016x}")
 times = st.integers(1, 2**62)
-few = settings(suppress_health_check=[HealthCheck.too_slow])
 spans = st.builds(
     SpanData,
     name=text.filter(bool),
@@ -69,14 +68,12 @@ logs = st.builds(
 )
 
 
-@few
 @given(st.lists(spans, max_size=2))
 def test_spans_come_back_as_they_were(forms: list[SpanData]) -> None:
     back = list(spans_from_proto(spans_to_proto(forms).SerializeToString()))
     assert sorted(back, key=repr) == sorted(forms, key=repr)
 
 
-@few
 @given(st.lists(logs, max_size=2))
 def test_log_events_come_back_as_they_were(forms: list[LogData]) -> None:
     back = list(logs_from_proto(logs_to_proto(forms).SerializeToString()))

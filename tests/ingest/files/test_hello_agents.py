@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrace.recording.settings import Settings
@@ -298,7 +298,6 @@ EVENTS = st.lists(
     ),
     max_size=30,
 )
-QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def lines_of(events, event):
@@ -316,7 +315,6 @@ def lines_of(events, event):
     ]
 
 
-@QUIET
 @given(EVENTS)
 def test_nothing_is_lost_and_nothing_doubled(read, event, events):
     calls = read(*lines_of(events, event))
@@ -335,7 +333,6 @@ def test_nothing_is_lost_and_nothing_doubled(read, event, events):
     assert all(attempts == list(range(1, len(attempts) + 1)) for attempts in numbers.values())
 
 
-@QUIET
 @given(EVENTS)
 def test_a_second_read_yields_the_same_records(read, event, events):
     lines = [event("session_start"), *lines_of(events, event)]
@@ -349,7 +346,6 @@ JSON = st.recursive(
 )
 
 
-@QUIET
 @given(
     st.dictionaries(st.sampled_from(["ts", "session_id", "step", "event", "payload"]), JSON),
     st.dictionaries(

@@ -13,7 +13,7 @@ pytest.importorskip("agno", reason="not installed: pip install 'tooltrace-record
 
 from agno.db.in_memory import InMemoryDb
 from agno.tools import tool
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tooltrace as tt
@@ -117,7 +117,6 @@ def _untimed(value: Any) -> Any:
     return re.sub(r"completed in [\d.]+s", "completed", repr(value))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     turns=TURNS,
     limit=st.sampled_from([None, 2]),
