@@ -118,9 +118,10 @@ def _lines(rows: int) -> Iterator[bytes]:
 
 def _call(random: Random, start: datetime, number: int) -> ToolCall:
     failed = random.random() < 0.1
+    call = number - number % 5 // 4  # each fifth attempt is the second one of the call before
     return ToolCall(
-        tool=f"tool_{number % 12}",
-        call_id=f"call_{number - number % 5 // 4}",
+        tool=f"tool_{call % 12}",
+        call_id=f"call_{call}",
         attempt=1 + (number % 5 == 4),
         trace_id=f"{random.getrandbits(128):032x}",
         span_id=f"{random.getrandbits(64):016x}",

@@ -75,6 +75,8 @@ class HttpSender:
             raise Unavailable(f"{place} could not be reached: {_short(error)}") from error
         if 200 <= answer.status < 300:
             return content if self._format in answer.headers.get("content-type", self._format) else b""
+        if answer.status < 200:  # the response itself may still follow
+            self._pool.clear()
         raise self._error(answer.status, answer.headers.get("retry-after"), content)
 
     def close(self) -> None:
@@ -88,7 +90,7 @@ class HttpSender:
             return Unavailable(message, seconds_of(retry_after))
         if status in _UNKNOWN:
             return Refused(message, whole=True)
-        if status in _RETRYABLE_CLIENT_ERRORS or 300 <= status < 400:
+        if status in _RETRYABLE_CLIENT_ERRORS or status < 400:
             return Unavailable(message, seconds_of(retry_after))
         if status >= 500:
             return Unavailable(message, seconds_of(retry_after), doubtful=True)

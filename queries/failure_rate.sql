@@ -62,11 +62,8 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
     -- reads attempts, not tool_calls: the join with messages is not needed, and a window function would keep DuckDB from removing it
     SELECT
         /* by */ tool, /* end by */
-        tool AS of_tool,
-        -- the parts of call_key() and the cluster, as numbers: to carry texts for every attempt takes more time and memory
-        text_key(call_id) AS call_number,
-        text_key(coalesce(conversation_id, host, '')) AS conversation_or_host,
-        CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) ELSE -2 END AS process,
+        -- the call, the attempt and the cluster as numbers: to carry texts for every attempt takes more time and memory
+        text_key(call_key(tool, call_id, conversation_id, host, pid)) AS call_number,
         coalesce(
             /* rollups */ md5_number_lower(coalesce(/* unless by conversation */ draw_key(conversation_id, trace_id), /* end unless */ CASE WHEN conversation_id IS NULL THEN trace_id ELSE call_id END)), /* end rollups */
             text_key(coalesce(/* unless by conversation */ draw_key(conversation_id, trace_id), /* end unless */ CASE WHEN conversation_id IS NULL THEN trace_id ELSE call_id END))
@@ -75,6 +72,7 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
         started_at AS started,
         attempt AS attempt_no,
         span_id,
+        text_key(span_id) AS span_number,
         is_finished(status, ending) AS finished,
         status = 'error' AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
         status = 'partial' AS partly,
@@ -87,7 +85,7 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- only call ids with several attempts are sorted, because most have one
+-- only calls with several attempts are sorted, because most have one
 multi_attempt_calls AS (
     SELECT call_number FROM scoped GROUP BY call_number HAVING count(*) > 1
 ),
@@ -95,14 +93,11 @@ multi_attempt_calls AS (
 retried_calls AS (
     SELECT
         call_number,
-        of_tool,
-        conversation_or_host,
-        process,
-        arg_max(span_id, attempt_order(attempt_no, started, span_id)) FILTER (WHERE finished) AS last_span_id,
+        arg_max(span_number, attempt_order(attempt_no, started, span_id)) FILTER (WHERE finished) AS last_span,
         min(lone_trace) AS first_trace
     FROM scoped
     WHERE call_number IN (SELECT call_number FROM multi_attempt_calls)
-    GROUP BY call_number, of_tool, conversation_or_host, process
+    GROUP BY call_number
 ),
 /* rollups */
 pruned AS NOT MATERIALIZED (
@@ -130,15 +125,11 @@ ranked AS (
         finished,
         failed,
         partly,
-        CASE WHEN c.call_number IS NULL OR s.span_id = c.last_span_id THEN 1 ELSE 2 END AS from_last,
+        CASE WHEN c.call_number IS NULL OR s.span_number = c.last_span THEN 1 ELSE 2 END AS from_last,
         CASE WHEN c.first_trace IS NULL THEN s.own_draw
              ELSE coalesce(/* rollups */ md5_number_lower(c.first_trace), /* end rollups */ text_key(c.first_trace)) END AS draw
     FROM scoped AS s
-    LEFT JOIN retried_calls AS c
-        ON c.call_number = s.call_number
-        AND c.of_tool = s.of_tool
-        AND c.conversation_or_host = s.conversation_or_host
-        AND c.process = s.process
+    LEFT JOIN retried_calls AS c ON c.call_number = s.call_number
     /* rollups */
     UNION ALL BY NAME
     SELECT /* by names */ tool, /* end by */ finished, failed, partly, from_last, draw FROM pruned

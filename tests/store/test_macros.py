@@ -210,3 +210,9 @@ def test_an_attempt_without_a_number_is_ordered_by_its_start() -> None:
     assert one(f"attempt_order(NULL, {early}, 'b') < attempt_order(NULL, {late}, 'a')")
     assert one(f"attempt_order(NULL, {early}, '000000000000000a') < attempt_order(NULL, {early}, '000000000000000b')")
     assert one("attempt_order(1, TIMESTAMP '1969-01-01', 'x') < attempt_order(2, TIMESTAMP '9999-01-01', 'x')")
+
+
+def test_the_order_of_attempts_is_a_number_that_duckdb_compares_in_place() -> None:
+    largest = "attempt_order(2147483647, TIMESTAMP '9999-12-31', 'ffffffffffffffff')"
+    assert one(f"typeof({largest})") == "HUGEINT", "arg_max copies each value of another type, and never frees them"
+    assert one(f"{largest} > attempt_order(1023, TIMESTAMP '2250-01-01', 'ffffffffffffffff')")

@@ -42,8 +42,12 @@ def sqlite(path: Path, table: str = "notes") -> None:
 
 
 def database(path: Path, table: str = "notes (a INTEGER)") -> None:
+    created(path, f"TABLE {table}")
+
+
+def created(path: Path, what: str) -> None:
     with duckdb.connect(str(path)) as db:
-        db.execute(f"CREATE TABLE {table}")
+        db.execute(f"CREATE {what}")
 
 
 def bound_socket(path: Path) -> None:
@@ -67,6 +71,18 @@ FOREIGN: dict[str, tuple[Callable[[Path], object], str]] = {
     "duckdb with a table meta of the same columns": (
         lambda path: database(path, "meta AS SELECT 'schema_version' AS key, 'x' AS value"),
         "a DuckDB database of another program (tables 'meta')",
+    ),
+    "duckdb with the schema version of a store": (
+        lambda path: database(path, "meta AS SELECT 'schema_version' AS key, '7' AS value"),
+        "a DuckDB database of another program (tables 'meta')",
+    ),
+    "duckdb with a view meta alone": (
+        lambda path: created(path, "VIEW meta AS SELECT 'schema_version' AS key, '7' AS value"),
+        "a DuckDB database of another program (views 'meta')",
+    ),
+    "duckdb with a macro alone": (
+        lambda path: created(path, "MACRO twice(x) AS 2 * x"),
+        "a DuckDB database of another program (functions 'twice')",
     ),
 }
 

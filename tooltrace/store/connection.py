@@ -21,6 +21,8 @@ from tooltrace.store.store_file import SQLITE, foreign, foreign_format
 MEMORY_CATALOG: Final = "memory"
 QUERY_MEMORY: Final = "TOOLTRACE_QUERY_MEMORY"
 """Environment variable for the memory of a query."""
+THREAD_MIB: Final = 128
+"""Memory of a limited query for which it may use a further thread: each thread has buffers of its own."""
 
 _QUOTED: Final = re.compile(r'"[^"]*"')
 _LOCKED: Final = re.compile(r"Conflicting lock is held in (.*?) ?\(PID (\d+)\)|Conflicting lock is held")
@@ -62,7 +64,8 @@ def connect() -> duckdb.DuckDBPyConnection:
 def limit_memory(con: duckdb.DuckDBPyConnection) -> None:
     """Limit the memory of a query to ``$TOOLTRACE_QUERY_MEMORY``, such as ``200MB``; beyond it DuckDB writes to files.
 
-    Raises ConfigError for a value that is not a size.
+    A small limit also lowers the number of threads, because several threads need more memory at once. Raises
+    ConfigError for a value that is not a size.
     """
     text = os.environ.get(QUERY_MEMORY, "")
     if not text:
@@ -71,6 +74,9 @@ def limit_memory(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(f"SET memory_limit = {quote_literal(text)}")
     except duckdb.ParserException as error:
         raise ConfigError(f"${QUERY_MEMORY} must be a size such as 200MB, got {text!r}: correct or unset it") from error
+    limits = "current_setting('threads'), parse_formatted_bytes(current_setting('memory_limit'))"
+    threads, memory = con.execute(f"SELECT {limits}").fetchone() or (1, 0)
+    con.execute(f"SET threads = {max(1, min(threads, memory // (THREAD_MIB * 1024 * 1024)))}")
 
 
 def attach(con: duckdb.DuckDBPyConnection, paths: StorePaths, *, read_only: bool) -> None:

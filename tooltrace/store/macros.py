@@ -235,9 +235,9 @@ MACROS: Final = (
         "attempt_order",
         ("attempt", "started_at", "span_id"),
         # one number of 128 bits, because DuckDB compares numbers several times as fast as rows: 10 bits for the number of
-        # the attempt, 54 for microseconds until the year 2540, 64 for the span id
-        "(CAST(least(greatest(coalesce(attempt, 0), 0), 1023) AS UHUGEINT) << 118) "
-        "+ (CAST(least(greatest(epoch_us(started_at), 0), 18014398509481983) AS UHUGEINT) << 64) "
+        # the attempt, 53 for microseconds until the year 2255, 64 for the span id
+        "(CAST(least(greatest(coalesce(attempt, 0), 0), 1023) AS HUGEINT) << 117) "
+        "+ (CAST(least(greatest(epoch_us(started_at), 0), 9007199254740991) AS HUGEINT) << 64) "
         "+ span_order(span_id)",
         "Sort key of the attempts of a call: by number, because clocks step back and imported times are coarse; then by "
         "start, for attempts whose numbers are equal or missing; then by span id, so that no tie remains.",

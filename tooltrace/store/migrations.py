@@ -158,28 +158,46 @@ def _comment(table: str, column: str, text: str) -> str:
     return f"COMMENT ON COLUMN {table}.{quote_identifier(column)} IS {quote_literal(text)}"
 
 
+_HAS_ATTEMPTS: Final = (  # other programs have a table or a view `meta` too; the attempts were `tool_calls` in version 1
+    f"EXISTS (FROM duckdb_tables() WHERE database_name = '{STORE}' AND table_name IN ('attempts', 'tool_calls'))"
+)
+
+
 def version_of(con: DuckDBPyConnection) -> int:
     """Return the schema version of the database attached as ``store``; 0 where it has no tooltrace schema."""
     import duckdb
 
     try:
-        rows = con.execute(f"SELECT value FROM {STORE}.meta WHERE key = 'schema_version'").fetchall()
+        rows = con.execute(
+            f"SELECT value FROM {STORE}.meta WHERE key = 'schema_version' AND {_HAS_ATTEMPTS}"
+        ).fetchall()
     except (duckdb.CatalogException, duckdb.BinderException):  # the table does not exist, or has other columns
         return 0
     value = str(rows[0][0]) if rows else ""
     return int(value) if value.isdecimal() else 0
 
 
+_OBJECTS: Final = {
+    "table": "duckdb_tables()",
+    "view": "(FROM duckdb_views() WHERE NOT internal)",
+    "sequence": "duckdb_sequences()",
+    "function": "(FROM duckdb_functions() WHERE NOT internal)",
+}
+"""What DuckDB lists of a database, by the kind of object."""
+
+
 def refuse_foreign(con: DuckDBPyConnection, location: str | os.PathLike[str]) -> None:
-    """Raise StoreError where the database attached as ``store`` has tables but is not a store."""
+    """Raise StoreError where the database attached as ``store`` has objects of another program, and is not a store."""
     if version_of(con) > 0:
         return
-    tables = con.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE database_name = ? ORDER BY table_name LIMIT 4", [STORE]
-    ).fetchall()
-    if tables:
-        names = ", ".join(repr(name) for (name,) in tables[:3]) + (", …" if len(tables) > 3 else "")
-        raise foreign(location, f"a DuckDB database of another program (tables {names})")
+    for kind, listing in _OBJECTS.items():
+        name = f"{kind}_name"
+        found = con.execute(
+            f"SELECT DISTINCT {name} FROM {listing} WHERE database_name = ? ORDER BY {name} LIMIT 4", [STORE]
+        ).fetchall()
+        if found:
+            names = ", ".join(repr(each) for (each,) in found[:3]) + (", …" if len(found) > 3 else "")
+            raise foreign(location, f"a DuckDB database of another program ({kind}s {names})")
 
 
 def check(version: int, location: str, *, newest: int = SCHEMA_VERSION) -> None:

@@ -156,6 +156,20 @@ def test_the_timeout_limits_the_opening_of_a_connection(
     destination.close()
 
 
+def test_an_informational_answer_refuses_no_record(receive: Callable[[Respond], Receiver]) -> None:
+    answers = [b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 500 Late\r\ncontent-length: 0\r\n\r\n"]
+
+    def respond(connection: socket.socket, stopped: threading.Event) -> None:
+        connection.sendall(answers.pop() if answers else b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+        stopped.wait()
+
+    destination = otlp(receive(respond).endpoint, "http/protobuf", parts=("traces",))
+    with pytest.raises(Unavailable, match="answered 103"):
+        destination.send([made(1)])
+    destination.send([made(1)])
+    destination.close()
+
+
 def test_a_sender_is_usable_after_a_timeout(
     receive: Callable[[Respond], Receiver], monkeypatch: pytest.MonkeyPatch
 ) -> None:
