@@ -47,13 +47,14 @@
 -- verdict: max(n) {group} recommends {advice} most often: {n} times, followed {followed} times of {observed}.
 -- next: query retries --tool {tool}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
-WITH scoped AS (
+WITH scoped AS NOT MATERIALIZED (
     SELECT *,
         is_finished(status, ending) AS finished,
         ending NOT IN ('paused', 'declined', 'expired') AS executed,
-        ($until IS NULL OR started_at < $until) AND ($tool IS NULL OR tool = $tool) AS in_scope
+        ($until IS NULL OR started_at < $until) AS in_scope
     FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
+      AND ($tool IS NULL OR tool = $tool)
 ),
 -- later attempts of the call, for call ids with several attempts; most calls have one
 retried AS (
@@ -62,24 +63,12 @@ retried AS (
         count(*) OVER later AS later_tries,
         max(CASE WHEN finished THEN CASE WHEN status <> 'error' THEN 1 ELSE 0 END END) OVER later AS later_success
     FROM scoped
-    WHERE ($tool IS NULL OR tool = $tool)
-      AND call_id IN (SELECT call_id FROM scoped WHERE $tool IS NULL OR tool = $tool GROUP BY call_id HAVING count(*) > 1)
+    WHERE call_id IN (SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1)
     WINDOW later AS (
         PARTITION BY call_key(tool, call_id, conversation_id, host, pid), executed
         ORDER BY attempt_order(attempt, started_at, span_id)
         ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
     )
-),
-starts AS (
-    SELECT
-        text_key(conversation_id) AS conversation,
-        started_at AS at_time,
-        text_key(min(trace_id)) AS run,
-        bool_and(parent_span_id IS NOT NULL) AS inside,
-        bool_or(ending IN ('paused', 'declined', 'expired') OR span_id IN (SELECT span_id FROM gates)) AS waited
-    FROM scoped
-    WHERE conversation_id IS NOT NULL
-    GROUP BY text_key(conversation_id), started_at
 ),
 ends AS (
     SELECT
@@ -95,6 +84,32 @@ ends AS (
     FROM scoped
     WHERE finished AND in_scope AND next_action IN ('stop', 'ask_user', 'human_review') AND conversation_id IS NOT NULL
 ),
+-- next_at: when the next attempt of the conversation started, of any tool
+with_next AS (
+    SELECT e.attempt_span, e.conversation, e.run, e.inside, s.at_time AS next_at
+    FROM ends AS e
+    ASOF LEFT JOIN (
+        SELECT text_key(conversation_id) AS conversation, started_at AS at_time
+        FROM attempts
+        WHERE conversation_id IS NOT NULL AND ($since IS NULL OR started_at >= $since)
+    ) AS s ON s.conversation = e.conversation AND s.at_time >= e.at_time
+),
+-- the attempts that started then; several may have started at once
+starts AS (
+    SELECT
+        s.conversation,
+        s.at_time,
+        text_key(min(s.trace_id)) AS run,
+        bool_and(s.parent_span_id IS NOT NULL) AS inside,
+        bool_or(s.ending IN ('paused', 'declined', 'expired') OR s.span_id IN (SELECT span_id FROM gates)) AS waited
+    FROM (
+        SELECT text_key(conversation_id) AS conversation, started_at AS at_time, trace_id, parent_span_id, ending, span_id
+        FROM attempts
+        WHERE conversation_id IS NOT NULL AND ($since IS NULL OR started_at >= $since)
+    ) AS s
+    JOIN (SELECT DISTINCT conversation, next_at FROM with_next) AS n ON n.conversation = s.conversation AND n.next_at = s.at_time
+    GROUP BY s.conversation, s.at_time
+),
 -- the first attempt in the conversation after the end of the attempt
 followers AS (
     SELECT
@@ -103,8 +118,8 @@ followers AS (
         s.waited,
         s.run = e.run AS same_run,
         s.inside AND e.inside AND s.run <> e.run AS other_run
-    FROM ends AS e
-    ASOF LEFT JOIN starts AS s ON s.conversation = e.conversation AND s.at_time >= e.at_time
+    FROM with_next AS e
+    LEFT JOIN starts AS s ON s.conversation = e.conversation AND s.at_time = e.next_at
 ),
 attempts_with_outcome AS (
     SELECT
