@@ -47,6 +47,13 @@ def test_children_stand_below_their_parent_in_order_of_time():
     ]
 
 
+def test_a_line_has_the_recorded_duration_not_one_of_whole_microseconds():
+    (line,) = lines(layout([step("one", ms=1.1349, consumer_ms=0.25)], turns=False))
+    assert line.lasted_ms == 1.1349 + 0.25
+    (line,) = lines(layout([step("endless", ms=float("inf"))], turns=False))
+    assert line.lasted_ms == 0
+
+
 def test_a_step_without_its_parent_is_a_root_and_a_circle_ends():
     rows = [step("orphan", "nowhere"), step("a", "b", at=1), step("b", "a", at=2), step("self", "self", at=3)]
     assert outline(layout(rows, turns=False)) == ["orphan", "a", "-b", "self"]

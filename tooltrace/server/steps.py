@@ -160,14 +160,24 @@ def _tree(rows: list[Row]) -> list[StepNode]:
 
 
 def _node(row: Row) -> StepNode:
-    elapsed = (row["duration_ms"] or 0.0) + (row["consumer_ms"] or 0.0)
     started = row["started_at"]
     try:
-        return StepNode(
-            row, started, started + timedelta(milliseconds=elapsed if 0 <= elapsed <= MAX_DURATION_MS else 0.0)
-        )
+        return StepNode(row, started, started + timedelta(milliseconds=_elapsed(row)))
     except OverflowError:  # an imported time near the last one that a datetime can have
         return StepNode(row, started, started)
+
+
+def _elapsed(row: Row) -> float:
+    """Return the milliseconds of a step in the tool and its consumer, 0 for an unreasonable number."""
+    elapsed: float = (row["duration_ms"] or 0.0) + (row["consumer_ms"] or 0.0)
+    return elapsed if 0 <= elapsed <= MAX_DURATION_MS else 0.0
+
+
+def _lasted(node: StepNode) -> float | None:
+    if node.attempts:
+        return _ms(node.ended - node.started)
+    # not of the times, which are whole microseconds: the page of the call shows the recorded duration
+    return None if node.row["duration_ms"] is None else _elapsed(node.row)
 
 
 def _with_groups(siblings: list[StepNode]) -> list[StepNode]:
@@ -241,7 +251,7 @@ def _lines(turn: ConversationTurn, total: float) -> Iterator[StepLine]:
             attempts=len(node.attempts),
             hidden=hidden,
             offset_ms=_ms(node.started - turn.started_at),
-            lasted_ms=None if node.row["duration_ms"] is None and not node.attempts else _ms(node.ended - node.started),
+            lasted_ms=_lasted(node),
             bars=tuple(_bar(one, turn, total) for one in node.attempts or [node]),
         )
 
