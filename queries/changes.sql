@@ -37,7 +37,7 @@ WITH per_cluster AS (
         count(*) AS attempts,
         count(*) FILTER (WHERE is_finished(status, ending)) AS finished,
         count(*) FILTER (WHERE status = 'error' AND is_finished(status, ending)) AS failures
-    FROM tool_calls
+    FROM attempts
     WHERE ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
     GROUP BY ALL

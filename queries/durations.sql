@@ -30,7 +30,7 @@ FROM (
         floor(round(10 * log10(greatest(duration_ms, 1e-3)), 9)) AS step,
         count(*) AS n,
         count(*) FILTER (WHERE status = 'error') AS failures
-    FROM tool_calls
+    FROM attempts
     WHERE is_finished(status, ending) AND NOT coalesce(cached, false)
       AND known_ms(duration_ms) IS NOT NULL
       AND ($since IS NULL OR started_at >= $since)

@@ -44,7 +44,7 @@ WITH failed AS (
         least(greatest(epoch_us(started_at), 0), 9007199254740991) * 1024 + least(greatest(coalesce(attempt, 0), 0), 1023) AS ordinal,
         left(error_message, 500) AS reported,
         message_pattern(left(error_message, 500)) AS pattern
-    FROM tool_calls
+    FROM attempts
     WHERE status = 'error'
       AND is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)

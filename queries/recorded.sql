@@ -41,7 +41,13 @@ SELECT
     max(started_at) AS last_at
 FROM attempts AS a
 LEFT JOIN (SELECT span_id AS judged_span, correct FROM judged) AS j ON j.judged_span = a.span_id
-LEFT JOIN (SELECT DISTINCT span_id AS sourced_span FROM sources) AS s ON s.sourced_span = a.span_id
+LEFT JOIN (
+    SELECT DISTINCT span_id AS sourced_span
+    FROM sources
+    WHERE ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+) AS s ON s.sourced_span = a.span_id
 LEFT JOIN (SELECT DISTINCT span_id AS stopped_span FROM gates) AS g ON g.stopped_span = a.span_id
 WHERE ($since IS NULL OR started_at >= $since)
   AND ($until IS NULL OR started_at < $until)

@@ -124,7 +124,7 @@ def test_messages_that_differ_in_numbers_are_one_kind(text, first, second):
     con = duckdb.connect(":memory:", config={"threads": 1})
     create_macros(con)
     con.execute(
-        "CREATE TABLE tool_calls AS SELECT 't' AS tool, 'A' AS code, 'error' AS status, 'returned' AS ending, NULL::TEXT AS rule_grade, "
+        "CREATE TABLE attempts AS SELECT 't' AS tool, 'A' AS code, 'error' AS status, 'returned' AS ending, NULL::TEXT AS rule_grade, "
         "NULL AS error_type, NULL::BOOLEAN AS retryable, 'c' AS call_id, 's' AS conversation_id, 't' AS trace_id, TIMESTAMP '2026-03-01' AS started_at, "
         "1 AS attempt, 'a' AS span_id, unnest([?, ?]) AS error_message",
         [f"{text} {first} ", f"{text} {second} "],

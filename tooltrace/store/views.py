@@ -160,7 +160,7 @@ SELECT
     source ->> '$.section' AS section
 FROM (
     SELECT tool, call_id, span_id, started_at, confidence, unnest(json_extract(sources, '$[*]')) AS source
-    FROM tool_calls
+    FROM attempts
     WHERE sources IS NOT NULL
 )
 """,
