@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final, Literal
 
+from tooltrace.clickhouse.attribute_sql import quote_identifier
+from tooltrace.clickhouse.client import ClickHouseConnection
+from tooltrace.clickhouse.corrections_sql import CORRECTED_READINGS
 from tooltrace.clickhouse.exporter import create
 from tooltrace.core.records import Correction, Record, SavedQuery
-from tooltrace.errors import StoreError, UnsupportedByStore
+from tooltrace.errors import StoreError, StoreMissing, UnsupportedByStore
 from tooltrace.exporters import registry
 from tooltrace.exporters.protocol import Destination, ExportError, Target
 from tooltrace.store.base import Cancellation, SqlSandbox, StoreBackend
@@ -34,13 +37,13 @@ def destination(address: Address, signal: Literal["traces", "logs"]) -> tuple[De
 
 
 def send(address: Address, records: Sequence[Record]) -> str:
-    """Send labels and return their target. Raises StoreError if they were not accepted."""
+    """Send labels or corrections and return their target. Raises StoreError if they were not accepted."""
     receiver, is_collector = destination(address, "logs")
     try:
         receiver.send(records)
     except ExportError as error:
         name = "the collector" if is_collector else str(address)
-        raise StoreError(f"{name} did not accept the label: {error}; nothing was recorded") from error
+        raise StoreError(f"{name} did not accept the record: {error}; nothing was recorded") from error
     finally:
         receiver.close()
     return "sent to the collector" if is_collector else f"inserted into {address}"
@@ -116,18 +119,26 @@ class ClickHouseStore(StoreBackend):
     def write(self, records: Sequence[Record]) -> str:
         """Send ``records`` to the collector if the environment names one, else insert them. See StoreBackend.
 
-        Raises UnsupportedByStore for a correction, which the views over the exporter's tables cannot apply, and for a
-        saved query, because ClickHouse has no table of saved queries.
+        Raises UnsupportedByStore for a saved query, because ClickHouse has no table of saved queries, and StoreMissing for
+        a correction if the views are of an older version, which applies none.
         """
         if any(isinstance(record, Correction) for record in records):
-            raise UnsupportedByStore(
-                f"the store {self} cannot correct readings: correct them in the local store, and export it again; nothing was recorded"
-            )
+            self._require_correction_views()
         if any(isinstance(record, SavedQuery) for record in records):
             raise UnsupportedByStore(
                 f"the store {self} cannot save queries: keep the SQL in a file, or use a local store; nothing was saved"
             )
         return send(self.address, records)
+
+    def _require_correction_views(self) -> None:
+        connection = ClickHouseConnection(self.address)
+        view = f"{quote_identifier(connection.database)}.{quote_identifier(CORRECTED_READINGS)}"
+        with connection.client() as client:
+            if not int(connection.run(lambda: client.command(f"EXISTS TABLE {view}"))):
+                raise StoreMissing(
+                    f"the store {self} lacks the view {CORRECTED_READINGS}, which applies corrections: run tooltrace "
+                    "clickhouse init --apply, with the options of its first run; nothing was recorded"
+                )
 
     def destination(self) -> Destination:
         """Return the collector that the environment names, else the insertion of calls. See StoreBackend."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tooltrace.clickhouse.attribute_sql import quote_identifier
+from tooltrace.clickhouse.corrections_sql import RECORDED_ATTEMPTS, correction_views
 from tooltrace.clickhouse.materialized import SETTINGS as MATERIALIZED_SETTINGS
 from tooltrace.clickhouse.materialized import materialized_selects
 from tooltrace.clickhouse.sql.translate import view_sql
 from tooltrace.clickhouse.tables import Tables, views
+from tooltrace.store.schema import ATTEMPTS
 from tooltrace.store.views import VIEWS
 
 SETTINGS: Final = (
@@ -31,6 +33,8 @@ def statements(tables: Tables, database: str, *, materialized: bool = False) -> 
         base |= {
             name: f"{sql}\n{SETTINGS}, {MATERIALIZED_SETTINGS}" for name, sql in materialized_selects(database).items()
         }
+    base[RECORDED_ATTEMPTS] = base.pop(ATTEMPTS.name)
+    base |= {name: f"{sql}\n{SETTINGS}" for name, sql in correction_views(database).items()}
     derived = {view.name: f"{_with_booleans(view.name, view_sql(view.sql, database))}\n{SETTINGS}" for view in VIEWS}
     return [
         f"CREATE OR REPLACE VIEW {quote_identifier(database)}.{quote_identifier(name)} AS\n{sql}"

@@ -1,0 +1,142 @@
+"""Corrections in a ClickHouse store: the views apply them as a local store does, over both forms of the tables."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import tooltrace as tt
+from tests.clickhouse.compare import address, both, differences
+from tests.clickhouse.conftest import Fill
+from tests.clickhouse.test_edges import NEEDED, START, attempts, duck, naive
+from tooltrace.analysis import catalogue
+from tooltrace.cli import cli
+from tooltrace.clickhouse import materialized, views
+from tooltrace.clickhouse.query import connect
+from tooltrace.core.records import Correction, Record, ToolCall
+from tooltrace.errors import StoreMissing
+from tooltrace.redact.snapshot import Json
+from tooltrace.store.base import open_store
+
+READING = "SELECT span_id, status, code, rule, rule_grade, status_recorded, reading_recorded FROM attempts ORDER BY span_id"
+
+
+def corrected_history(rng: random.Random, number: int) -> list[Record]:
+    """Attempts of which anything may be missing, and corrections of all kinds, several of one attempt."""
+    found = attempts(rng, number)
+    calls = [record for record in found if isinstance(record, ToolCall)]
+    for place in range(number // 2):
+        call = rng.choice(calls)
+        status = rng.choice([None, "success", "partial", "error"])
+        found.append(
+            Correction(
+                **({"call_id": call.call_id} if rng.random() < 0.6 else {"span_id": call.span_id}),
+                status=status,
+                code=rng.choice([None, "TIMEOUT", "it's"]) if status in ("partial", "error") else None,
+                rule=rng.choice([None, "flags"]),
+                rule_grade=rng.choice([None, "heuristic", "certain"]),
+                labeler=rng.choice(["ann", "bob"]),
+                labeler_kind=rng.choice(["person", "agent", "rule"]),
+                corrected_at=call.started_at + timedelta(microseconds=rng.choice([-5_000_000, -1, 0, 1, 2_000_000]) + place),
+            )
+        )  # fmt: skip
+    return found
+
+
+@pytest.fixture(scope="module", params=["map", "json", "tables"])
+def corrected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Any, fill: Fill) -> Iterator[Any]:  # fmt: skip
+    """The database of a corrected history, and a connection to the same history in a local store."""
+    records = corrected_history(random.Random(5), 300)
+    database = f"corrected_{request.param}"
+    tables = fill(database, records, "json" if request.param == "json" else "map")
+    if request.param == "tables":
+        for statement in [
+            *materialized.table_statements(tables, database),
+            *views.statements(tables, database, materialized=True),
+        ]:
+            engine.command(statement)
+    with duck(tmp_path_factory.mktemp("corrected") / "c.duckdb", records) as con:
+        yield database, con
+
+
+def test_each_attempt_has_the_reading_that_a_local_store_gives_it(corrected: Any, engine: Any) -> None:
+    database, con = corrected
+    mine = con.execute(READING).fetchall()
+    with connect(address(engine, database)) as session:
+        assert not differences(mine, session.sql(READING).fetchall())[:5]
+    assert len({row[1:3] for row in mine if row[5]}) > 5, "many attempts are corrected"
+    assert any(row[3] == "flags" for row in mine)
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_every_query_counts_the_corrected_readings(corrected: Any, engine: Any, name: str) -> None:
+    database, con = corrected
+    if database == "corrected_json":
+        pytest.skip("the attempts of this store are compared above; the queries read the same views")
+    given = {key: naive(value) for key, value in NEEDED.get(name, {}).items()}
+    assert not differences(*both(con, engine, database, name, **given))[:5]
+
+
+@pytest.fixture
+def failed() -> ToolCall:
+    return ToolCall(
+        tool="read", call_id="c1", trace_id="a" * 32, span_id=f"{1:016x}", started_at=START, status="error",
+        code="TIMEOUT", ending="returned", rule="error_text", rule_grade="heuristic",
+    )  # fmt: skip
+
+
+RECORDED = '{"code":"TIMEOUT","rule":"error_text","rule_grade":"heuristic"}'
+
+
+def test_a_command_corrects_a_call_and_restores_its_reading(engine: Any, fill: Fill, failed: ToolCall) -> None:
+    fill("commanded", [failed])
+    where = address(engine, "commanded").url
+
+    def command(*words: str) -> Any:
+        done = CliRunner().invoke(cli, ["correct", *words, "--store", where], catch_exceptions=False)
+        assert done.exit_code == 0, done.stderr
+        return done
+
+    def reading() -> list[tuple[Any, ...]]:
+        with tt.connect(where) as db:
+            return db.execute(READING).fetchall()
+
+    assert "is corrected to success by ann: inserted into" in command("c1", "--status", "success", "--labeler", "ann").stdout  # fmt: skip
+    assert reading() == [(failed.span_id, "success", None, "correction", "certain", "error", RECORDED)]
+    assert tt.query("failure_rate", store=where).project("failures").fetchall() == [(0,)]
+    with tt.connect(where) as db:
+        assert db.execute("SELECT count(*) FROM outcomes").fetchall() == [(0,)], "a correction is not a label"
+    command(failed.span_id, "--span", "--status", "recorded")
+    assert reading() == [(failed.span_id, "error", "TIMEOUT", "error_text", "heuristic", None, None)]
+    assert "No call later has been recorded" in command("later", "--status", "success").stderr
+
+
+def test_a_span_that_arrives_corrected_is_restored_to_its_recorded_reading(
+    engine: Any, fill: Fill, failed: ToolCall
+) -> None:
+    from msgspec.structs import replace
+
+    arrived = replace(
+        failed, status="success", code=None, rule="correction", rule_grade="certain", status_recorded="error",
+        reading_recorded=Json(RECORDED),
+    )  # fmt: skip
+    fill("arrived", [arrived])
+    store = open_store(address(engine, "arrived").url)
+    with store.connect() as db:
+        assert db.sql(READING).fetchall()[0][1:] == ("success", None, "correction", "certain", "error", RECORDED)
+    store.write([Correction(span_id=failed.span_id, status=None, corrected_at=START)])
+    with store.connect() as db:
+        assert db.sql(READING).fetchall()[0][1:] == ("error", "TIMEOUT", "error_text", "heuristic", None, None)
+
+
+def test_views_of_an_older_version_refuse_a_correction(engine: Any, fill: Fill, failed: ToolCall) -> None:
+    fill("older", [failed])
+    engine.command("DROP VIEW older.corrected_readings")
+    with pytest.raises(StoreMissing, match="run tooltrace clickhouse init --apply"):
+        open_store(address(engine, "older").url).write([Correction(call_id="c1", status="success", corrected_at=START)])
+    assert engine.query("SELECT count() FROM older.otel_logs").result_rows == [(0,)]
