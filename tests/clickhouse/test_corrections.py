@@ -23,7 +23,9 @@ from tooltrace.errors import StoreMissing
 from tooltrace.redact.snapshot import Json
 from tooltrace.store.base import open_store
 
-READING = "SELECT span_id, status, code, rule, rule_grade, status_recorded, reading_recorded FROM attempts ORDER BY span_id"
+READING = (
+    "SELECT span_id, status, code, rule, rule_grade, status_recorded, reading_recorded FROM attempts ORDER BY span_id"
+)
 
 
 def corrected_history(rng: random.Random, number: int) -> list[Record]:
@@ -140,3 +142,38 @@ def test_views_of_an_older_version_refuse_a_correction(engine: Any, fill: Fill, 
     with pytest.raises(StoreMissing, match="run tooltrace clickhouse init --apply"):
         open_store(address(engine, "older").url).write([Correction(call_id="c1", status="success", corrected_at=START)])
     assert engine.query("SELECT count() FROM older.otel_logs").result_rows == [(0,)]
+
+
+def test_results_are_read_again_in_pages(engine: Any, fill: Fill, failed: ToolCall, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    from msgspec.structs import replace
+
+    monkeypatch.setattr("tooltrace.clickhouse.store._PAGE_ROWS", 2)
+    read = replace(failed, status="success", code=None, rule="plain", rule_grade="unread")
+    calls = [
+        replace(read, call_id=f"c{n}", span_id=f"{n:016x}", started_at=START + timedelta(hours=5 * (n // 3)),
+                result=Json('{"ok":false,"error":"not_in_channel"}' if n % 2 else "[1]"))
+        for n in range(9)
+    ]  # fmt: skip
+    fill("reread", [*calls, replace(failed, call_id="h", span_id="f" * 16), Correction(call_id="c1", status="partial", corrected_at=START + timedelta(days=1))])  # fmt: skip
+    where = address(engine, "reread").url
+
+    def reread(mode: str, *more: str) -> str:
+        done = CliRunner().invoke(cli, ["reread", "--rules", mode, "--store", where, *more], catch_exceptions=False)
+        assert done.exit_code == 0, done.stderr
+        return done.stdout.splitlines()[-1]
+
+    def statuses() -> list[tuple[Any, ...]]:
+        return tt.query("recent", store=where).project("call_id, status, code").order("call_id").fetchall()
+
+    before = statuses()
+    assert (
+        reread("current", "--dry-run")
+        == "9 attempts read again, 3 would change; 1 left as they were: result not stored."
+    )
+    assert statuses() == before
+    assert reread("current").startswith("9 attempts read again, 3 changed")
+    assert {call for call, _status, code in statuses() if code == "not_in_channel"} == {"c3", "c5", "c7"}
+    assert ("c1", "partial", None) in statuses(), "a person's correction stays in force"
+    assert reread("current").startswith("9 attempts read again, 0 changed")
+    assert reread("certain", "--tool", "read", "--since", "2026-03-01") == "9 attempts read again, 1 changed."
+    assert ("h", "success", None) in statuses()

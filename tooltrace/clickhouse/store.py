@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final, Literal
+from datetime import datetime, time, timedelta
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tooltrace.clickhouse.attribute_sql import quote_identifier
 from tooltrace.clickhouse.client import ClickHouseConnection
@@ -48,6 +49,9 @@ def send(address: Address, records: Sequence[Record]) -> str:
         receiver.close()
     return "sent to the collector" if is_collector else f"inserted into {address}"
 
+
+_PAGE_ROWS: Final = 1_000
+"""Attempts of a scan in memory at once: a result may be large."""
 
 UNITS: Final = {"flag": "BOOLEAN", "mark": "BOOLEAN"}
 """Types of columns by unit, where ClickHouse's type is less exact."""
@@ -129,6 +133,35 @@ class ClickHouseStore(StoreBackend):
                 f"the store {self} cannot save queries: keep the SQL in a file, or use a local store; nothing was saved"
             )
         return send(self.address, records)
+
+    def scan_attempts(
+        self, columns: Sequence[str], where: str, params: Mapping[str, Any]
+    ) -> Iterator[tuple[list[tuple[Any, ...]], int]]:
+        """Yield attempts in pages of one day at a time, because the tables are partitioned by day. See StoreBackend."""
+        days = self._rows(
+            f"SELECT CAST(started_at AS DATE) AS day, count(*) AS n FROM attempts WHERE {where} GROUP BY day ORDER BY day",
+            params,
+        )
+        total = sum(count for _day, count in days)
+        for day, _count in days:
+            start = datetime.combine(day, time())
+            after, last_span = start, ""
+            while True:
+                rows = self._rows(
+                    f"SELECT started_at, span_id AS page_span_id, {', '.join(columns)} FROM attempts WHERE {where} "
+                    "AND started_at >= $after AND started_at < $day_end "
+                    "AND (started_at > $after OR span_id > $last_span) "
+                    f"ORDER BY started_at, page_span_id LIMIT {_PAGE_ROWS}",
+                    {**params, "after": after, "day_end": start + timedelta(days=1), "last_span": last_span},
+                )
+                if rows:
+                    after, last_span = rows[-1][:2]
+                    yield [row[2:] for row in rows], total
+                if len(rows) < _PAGE_ROWS:
+                    break
+
+    def _rows(self, sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        return self.query(Statement(sql=sql, params=params)).fetchall()
 
     def _require_correction_views(self) -> None:
         connection = ClickHouseConnection(self.address)
