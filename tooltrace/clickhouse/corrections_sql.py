@@ -1,7 +1,9 @@
 """Views that apply corrections to attempts when a query runs, by the rules of :mod:`tooltrace.store.corrections`.
 
-A ClickHouse table is not updated, so the attempts keep the recorded reading, and the view ``attempts`` joins the reading
-in force.
+A ClickHouse table is not updated, so the attempts keep the recorded reading. The view ``attempts`` looks each attempt up
+in an array of the corrections in force. The array is a scalar subquery, which ClickHouse evaluates once for a statement,
+before it plans the rest: no filter on attempts is lost, as it would be behind a JOIN, and an empty array leaves the plan
+of a store without corrections.
 """
 
 from __future__ import annotations
@@ -14,118 +16,120 @@ from tooltrace.store.schema import ATTEMPTS, CORRECTIONS
 
 RECORDED_ATTEMPTS: Final = "recorded_attempts"
 """View of the attempts as they were recorded."""
-CORRECTED_READINGS: Final = "corrected_readings"
-"""View with one row per attempt whose reading differs from its row in ``recorded_attempts``."""
+CORRECTIONS_IN_FORCE: Final = "corrections_in_force"
+"""View with one row per corrected attempt: the correction in force. A NULL status restores the recorded reading."""
 
-_READING: Final = ("status", "code", "rule", "rule_grade", "status_recorded", "reading_recorded")
+_MEMBERS: Final = ("span_id", "status", "code", "rule", "rule_grade")
+"""Members of a correction in the array, in their order."""
 
 
 def correction_views(database: str) -> dict[str, str]:
     """Return the SELECT of each view, in the order in which they are created."""
-    return {CORRECTED_READINGS: _corrected_readings(database), ATTEMPTS.name: _attempts(database)}
-
-
-def _attempts(database: str) -> str:
-    recorded, readings = (_qualified(database, name) for name in (RECORDED_ATTEMPTS, CORRECTED_READINGS))
-    columns = ",\n    ".join(
-        f"{_corrected(name) if name in _READING else f'a.{quote_identifier(name)}'} AS {quote_identifier(name)}"
-        for name in ATTEMPTS.names
-    )
-    return f"SELECT\n    {columns}\nFROM {recorded} AS a\nLEFT JOIN {readings} AS r ON r.span_id = a.span_id"
-
-
-def _corrected(name: str) -> str:
-    name = quote_identifier(name)
-    return f"if(r.span_id IS NULL, a.{name}, r.{name})"
+    return {CORRECTIONS_IN_FORCE: _in_force(database), ATTEMPTS.name: _attempts(database)}
 
 
 def _qualified(database: str, name: str) -> str:
     return f"{quote_identifier(database)}.{quote_identifier(name)}"
 
 
-def _corrected_readings(database: str) -> str:
-    """Return the SELECT of the readings in force.
-
-    Each attempt is joined with the corrections of its span id and of its call id by one key, because ClickHouse joins by
-    one equality fastest, and reads a step of ``WITH`` as often as it is named.
-    """
-    attempts, corrections = (_qualified(database, name) for name in (RECORDED_ATTEMPTS, CORRECTIONS.name))
-    before = {
+def _attempts(database: str) -> str:
+    new = {name: f"in_force[place].{number}" for number, name in enumerate(_MEMBERS, start=1)}
+    old = {
         name: f"if(status_recorded IS NULL, {name}, JSONExtract(ifNull(reading_recorded, ''), {quote_literal(name)}, 'Nullable(String)'))"
         for name in ("code", "rule", "rule_grade")
     }
+    old_status = "ifNull(status_recorded, status)"
+    reading = "Tuple(code Nullable(String), rule Nullable(String), rule_grade Nullable(String))"
+    is_restored = f"{new['status']} IS NULL"
+    corrected = {
+        "status": f"ifNull({new['status']}, {old_status})",
+        "code": f"multiIf({is_restored}, {old['code']}, {new['status']} = 'error', coalesce({new['code']}, {old['code']}, 'UNKNOWN'), {new['code']})",
+        "rule": f"if({is_restored}, {old['rule']}, ifNull({new['rule']}, {quote_literal(RULE)}))",
+        "rule_grade": f"if({is_restored}, {old['rule_grade']}, ifNull({new['rule_grade']}, 'certain'))",
+        "status_recorded": f"if({is_restored}, NULL, {old_status})",
+        "reading_recorded": f"if({is_restored}, NULL, toJSONString(CAST(({', '.join(old.values())}) AS {reading})))",
+    }
+    columns = ",\n    ".join(
+        f"if(is_corrected, {corrected[name]}, {name}) AS {name}" if name in corrected else quote_identifier(name)
+        for name in ATTEMPTS.names
+    )
     return f"""\
+WITH
+    (SELECT groupArray(({", ".join(_MEMBERS)})) FROM {_qualified(database, CORRECTIONS_IN_FORCE)}) AS in_force,
+    transform(span_id, arrayConcat([''], in_force.1), range(length(in_force) + 1), 0) AS place,
+    if(empty(in_force), false, status IS NOT NULL AND place > 0) AS is_corrected
 SELECT
-    span_id,
-    if(is_corrected, new_status, old_status) AS status,
-    multiIf(NOT is_corrected, old_code, new_status = 'error', coalesce(new_code, old_code, 'UNKNOWN'), new_code) AS code,
-    if(is_corrected, ifNull(new_rule, {quote_literal(RULE)}), old_rule) AS rule,
-    if(is_corrected, ifNull(new_rule_grade, 'certain'), old_rule_grade) AS rule_grade,
-    if(is_corrected, old_status, NULL) AS status_recorded,
-    if(is_corrected, toJSONString(CAST((old_code, old_rule, old_rule_grade) AS Tuple(code Nullable(String), rule Nullable(String), rule_grade Nullable(String)))), NULL) AS reading_recorded
+    {columns}
+FROM {_qualified(database, RECORDED_ATTEMPTS)}"""
+
+
+def _in_force(database: str) -> str:
+    """Return the SELECT of the corrections in force.
+
+    A correction of a call names the call's last attempt before it; the attempts are read only if there is one. Another
+    attempt of that call which arrived with a corrected reading, and which no correction names, has the recorded reading.
+    """
+    attempts, corrections = (_qualified(database, name) for name in (RECORDED_ATTEMPTS, CORRECTIONS.name))
+    of_calls = f"{corrections} WHERE span_id IS NULL AND call_id IS NOT NULL"
+    return f"""\
+SELECT {", ".join(_MEMBERS)}
 FROM (
     SELECT
         *,
-        is_named AND new_status IS NOT NULL AS is_corrected,
         row_number() OVER (
             PARTITION BY span_id
             ORDER BY
                 is_named DESC,
                 multiIf(labeler_kind = 'person', 0, labeler_kind = 'agent', 1, 2),
-                corrected_at DESC, labeler, new_status, new_code
+                corrected_at DESC, labeler, status, code
         ) AS precedence
     FROM (
         SELECT
-            *,
-            of_span OR row_number() OVER (
-                PARTITION BY of_span, key, labeler, labeler_kind, corrected_at, new_status, new_code
-                ORDER BY
-                    call_started_at > corrected_at,
-                    if(call_started_at <= corrected_at, call_started_at, NULL) DESC,
-                    call_started_at,
-                    started_at > corrected_at,
-                    attempt DESC,
-                    started_at DESC,
-                    span_id DESC
-            ) = 1 AS is_named
+            assumeNotNull(span_id) AS span_id, status, code, rule, rule_grade, labeler, labeler_kind, corrected_at,
+            true AS is_named
+        FROM {corrections}
+        WHERE span_id IS NOT NULL
+        UNION ALL
+        SELECT
+            attempt_id AS span_id, if(is_last, status, NULL) AS status, code, rule, rule_grade, labeler, labeler_kind,
+            corrected_at, is_last AS is_named
         FROM (
             SELECT
-                span_id,
-                started_at,
-                attempt,
-                status_recorded IS NOT NULL AS was_corrected,
-                ifNull(status_recorded, status) AS old_status,
-                {before["code"]} AS old_code,
-                {before["rule"]} AS old_rule,
-                {before["rule_grade"]} AS old_rule_grade,
-                min(started_at) OVER (
-                    PARTITION BY
-                        tool, call_id, conversation_id,
-                        if(conversation_id IS NULL, host, NULL), if(conversation_id IS NULL, pid, NULL)
-                ) AS call_started_at,
-                arrayJoin([(true, span_id), (false, call_id)]) AS target,
-                target.1 AS of_span,
-                target.2 AS key
-            FROM {attempts}
-            WHERE status IS NOT NULL
-              AND (SELECT count() FROM {corrections}) > 0
-              AND (call_id IN (SELECT assumeNotNull(call_id) FROM {corrections} WHERE span_id IS NULL AND call_id IS NOT NULL)
-                   OR span_id IN (SELECT assumeNotNull(span_id) FROM {corrections} WHERE span_id IS NOT NULL))
-        ) AS t
-        INNER JOIN (
-            SELECT
-                span_id IS NOT NULL AS by_span,
-                ifNull(span_id, call_id) AS named_id,
-                status AS new_status,
-                code AS new_code,
-                rule AS new_rule,
-                rule_grade AS new_rule_grade,
-                ifNull(labeler, '') AS labeler,
-                ifNull(labeler_kind, '') AS labeler_kind,
-                assumeNotNull(corrected_at) AS corrected_at
-            FROM {corrections}
-            WHERE span_id IS NOT NULL OR call_id IS NOT NULL
-        ) AS c ON c.by_span = t.of_span AND c.named_id = t.key
+                *,
+                row_number() OVER (
+                    PARTITION BY call_id, labeler, labeler_kind, corrected_at, status, code
+                    ORDER BY
+                        call_started_at > corrected_at,
+                        if(call_started_at <= corrected_at, call_started_at, NULL) DESC,
+                        call_started_at,
+                        started_at > corrected_at,
+                        attempt DESC,
+                        started_at DESC,
+                        attempt_id DESC
+                ) = 1 AS is_last
+            FROM (
+                SELECT
+                    span_id AS attempt_id,
+                    assumeNotNull(call_id) AS named_call,
+                    started_at,
+                    attempt,
+                    status_recorded IS NOT NULL AS was_corrected,
+                    min(started_at) OVER (
+                        PARTITION BY
+                            tool, call_id, conversation_id,
+                            if(conversation_id IS NULL, host, NULL), if(conversation_id IS NULL, pid, NULL)
+                    ) AS call_started_at
+                FROM {attempts}
+                WHERE status IS NOT NULL
+                  AND (SELECT count() FROM {of_calls}) > 0
+                  AND call_id IN (SELECT assumeNotNull(call_id) FROM {of_calls})
+            ) AS t
+            INNER JOIN (
+                SELECT assumeNotNull(call_id) AS call_id, status, code, rule, rule_grade, labeler, labeler_kind, corrected_at
+                FROM {of_calls}
+            ) AS c ON c.call_id = t.named_call
+        )
+        WHERE is_last OR was_corrected
     )
 )
-WHERE precedence = 1 AND (is_corrected OR was_corrected)"""
+WHERE precedence = 1"""

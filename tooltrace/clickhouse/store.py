@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tooltrace.clickhouse.attribute_sql import quote_identifier
 from tooltrace.clickhouse.client import ClickHouseConnection
-from tooltrace.clickhouse.corrections_sql import CORRECTED_READINGS
+from tooltrace.clickhouse.corrections_sql import CORRECTIONS_IN_FORCE
 from tooltrace.clickhouse.exporter import create
 from tooltrace.core.records import Correction, Record, SavedQuery
 from tooltrace.errors import StoreError, StoreMissing, UnsupportedByStore
@@ -165,11 +165,11 @@ class ClickHouseStore(StoreBackend):
 
     def _require_correction_views(self) -> None:
         connection = ClickHouseConnection(self.address)
-        view = f"{quote_identifier(connection.database)}.{quote_identifier(CORRECTED_READINGS)}"
+        view = f"{quote_identifier(connection.database)}.{quote_identifier(CORRECTIONS_IN_FORCE)}"
         with connection.client() as client:
             if not int(connection.run(lambda: client.command(f"EXISTS TABLE {view}"))):
                 raise StoreMissing(
-                    f"the store {self} lacks the view {CORRECTED_READINGS}, which applies corrections: run tooltrace "
+                    f"the store {self} lacks the view {CORRECTIONS_IN_FORCE}, which applies corrections: run tooltrace "
                     "clickhouse init --apply, with the options of its first run; nothing was recorded"
                 )
 
