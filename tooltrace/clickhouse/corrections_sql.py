@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import Final
 
 from tooltrace.clickhouse.attribute_sql import quote_identifier, quote_literal
+from tooltrace.clickhouse.materialized import TABLE_PREFIX
+from tooltrace.clickhouse.tables import Tables, attempts_of_calls
 from tooltrace.store.corrections import RULE
 from tooltrace.store.schema import ATTEMPTS, CORRECTIONS
 
@@ -23,9 +25,28 @@ _MEMBERS: Final = ("span_id", "status", "code", "rule", "rule_grade")
 """Members of a correction in the array, in their order."""
 
 
-def correction_views(database: str) -> dict[str, str]:
-    """Return the SELECT of each view, in the order in which they are created."""
-    return {CORRECTIONS_IN_FORCE: _in_force(database), ATTEMPTS.name: _attempts(database)}
+_POSITION: Final = (
+    "tool", "call_id", "conversation_id", "host", "pid", "span_id", "started_at", "attempt", "status", "status_recorded",
+)  # fmt: skip
+"""Columns of an attempt that determine which correction of its call names it."""
+
+
+def correction_views(tables: Tables, database: str, *, materialized: bool) -> dict[str, str]:
+    """Return the SELECT of each view, in the order in which they are created.
+
+    ``materialized``: over the tables of :mod:`tooltrace.clickhouse.materialized`.
+    """
+    corrections = _qualified(database, CORRECTIONS.name)
+    of_calls = f"{corrections} WHERE span_id IS NULL AND call_id IS NOT NULL"
+    ids = f"SELECT assumeNotNull(call_id) FROM {of_calls}"
+    stored = _qualified(database, TABLE_PREFIX + ATTEMPTS.name)
+    selects = (
+        [f"SELECT {', '.join(_POSITION)} FROM {stored} WHERE call_id IN ({ids})"]
+        if materialized
+        else attempts_of_calls(tables, ids, _POSITION)
+    )
+    attempts = "\nUNION ALL\n".join(selects)
+    return {CORRECTIONS_IN_FORCE: _in_force(corrections, of_calls, attempts), ATTEMPTS.name: _attempts(database)}
 
 
 def _qualified(database: str, name: str) -> str:
@@ -63,14 +84,12 @@ SELECT
 FROM {_qualified(database, RECORDED_ATTEMPTS)}"""
 
 
-def _in_force(database: str) -> str:
+def _in_force(corrections: str, of_calls: str, attempts: str) -> str:
     """Return the SELECT of the corrections in force.
 
     A correction of a call names the call's last attempt before it; the attempts are read only if there is one. Another
     attempt of that call which arrived with a corrected reading, and which no correction names, has the recorded reading.
     """
-    attempts, corrections = (_qualified(database, name) for name in (RECORDED_ATTEMPTS, CORRECTIONS.name))
-    of_calls = f"{corrections} WHERE span_id IS NULL AND call_id IS NOT NULL"
     return f"""\
 SELECT {", ".join(_MEMBERS)}
 FROM (
@@ -110,7 +129,7 @@ FROM (
             FROM (
                 SELECT
                     span_id AS attempt_id,
-                    assumeNotNull(call_id) AS named_call,
+                    call_id AS named_call,
                     started_at,
                     attempt,
                     status_recorded IS NOT NULL AS was_corrected,
@@ -119,10 +138,8 @@ FROM (
                             tool, call_id, conversation_id,
                             if(conversation_id IS NULL, host, NULL), if(conversation_id IS NULL, pid, NULL)
                     ) AS call_started_at
-                FROM {attempts}
-                WHERE status IS NOT NULL
-                  AND (SELECT count() FROM {of_calls}) > 0
-                  AND call_id IN (SELECT assumeNotNull(call_id) FROM {of_calls})
+                FROM ({attempts})
+                WHERE status IS NOT NULL AND (SELECT count() FROM {of_calls}) > 0
             ) AS t
             INNER JOIN (
                 SELECT assumeNotNull(call_id) AS call_id, status, code, rule, rule_grade, labeler, labeler_kind, corrected_at

@@ -36,7 +36,10 @@ def statements(tables: Tables, database: str, *, materialized: bool = False) -> 
         for name, sql in materialized_selects(database, stored).items()
     }
     base[RECORDED_ATTEMPTS] = base.pop(ATTEMPTS.name)
-    base |= {name: f"{sql}\n{SETTINGS}" for name, sql in correction_views(database).items()}
+    base |= {
+        name: f"{sql}\n{SETTINGS}"
+        for name, sql in correction_views(tables, database, materialized=materialized).items()
+    }
     derived = {view.name: f"{_with_booleans(view.name, view_sql(view.sql, database))}\n{SETTINGS}" for view in VIEWS}
     return [
         *([] if materialized else table_statements(tables, database, of=ALWAYS)),
