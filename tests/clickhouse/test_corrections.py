@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 import tooltrace as tt
 from tests.clickhouse.compare import address, both, differences
@@ -17,7 +19,9 @@ from tests.clickhouse.test_edges import NEEDED, START, attempts, duck, naive
 from tooltrace.analysis import catalogue
 from tooltrace.cli import cli
 from tooltrace.clickhouse import materialized, views
+from tooltrace.clickhouse.corrected_calls import with_span_ids
 from tooltrace.clickhouse.query import connect
+from tooltrace.clickhouse.tables import Tables
 from tooltrace.core.records import Correction, Record, ToolCall
 from tooltrace.errors import StoreMissing
 from tooltrace.redact.snapshot import Json
@@ -26,6 +30,14 @@ from tooltrace.store.base import open_store
 READING = (
     "SELECT span_id, status, code, rule, rule_grade, status_recorded, reading_recorded FROM attempts ORDER BY span_id"
 )
+
+
+def make_tables(engine: Any, tables: Tables, database: str) -> None:
+    for statement in [
+        *materialized.table_statements(tables, database),
+        *views.statements(tables, database, materialized=True),
+    ]:
+        engine.command(statement)
 
 
 def corrected_history(rng: random.Random, number: int) -> list[Record]:
@@ -57,11 +69,7 @@ def corrected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     database = f"corrected_{request.param}"
     tables = fill(database, records, "json" if request.param == "json" else "map")
     if request.param == "tables":
-        for statement in [
-            *materialized.table_statements(tables, database),
-            *views.statements(tables, database, materialized=True),
-        ]:
-            engine.command(statement)
+        make_tables(engine, tables, database)
     with duck(tmp_path_factory.mktemp("corrected") / "c.duckdb", records) as con:
         yield database, con
 
@@ -82,6 +90,74 @@ def test_every_query_counts_the_corrected_readings(corrected: Any, engine: Any, 
         pytest.skip("the attempts of this store are compared above; the queries read the same views")
     given = {key: naive(value) for key, value in NEEDED.get(name, {}).items()}
     assert not differences(*both(con, engine, database, name, **given))[:5]
+
+
+def spread(days: int) -> list[ToolCall]:
+    return [
+        ToolCall(
+            tool="t", call_id=f"c{day}", trace_id="1" * 32, span_id=f"{day + 1:016x}", started_at=START + timedelta(days=day),
+            status="error", code="TIMEOUT", ending="returned",
+        )
+        for day in range(days)
+    ]  # fmt: skip
+
+
+def reads(engine: Any, sql: str) -> list[str]:
+    """The part of the plan of ``sql`` that reads the table of attempts: columns, conditions, parts and granules."""
+    plan = [row[0].strip() for row in engine.query(f"EXPLAIN indexes = 1, header = 1 {sql}").result_rows]
+    return plan[[line.startswith("ReadFrom") for line in plan].index(True) :]
+
+
+@pytest.mark.parametrize("form", ["views", "tables"])
+def test_a_filter_on_the_day_reads_its_days_with_corrections_and_without(engine: Any, fill: Fill, form: str) -> None:
+    database = f"read_{form}"
+    tables = fill(database, list(spread(20)))
+    if form == "tables":
+        make_tables(engine, tables, database)
+    count = (
+        f"SELECT count() FROM {database}.{{}} WHERE status = 'error' "
+        f"AND started_at >= toDateTime64('{START + timedelta(days=18):%Y-%m-%d %H:%M:%S}', 6, 'UTC')"
+    )
+    without = reads(engine, count.format("attempts"))
+    assert without == reads(engine, count.format("recorded_attempts")), "without corrections, nothing more is read"
+    assert "Parts: 2/20" in without
+    open_store(address(engine, database).url).write(
+        [Correction(span_id=f"{day + 1:016x}", status="success", corrected_at=START) for day in (0, 5, 19)]
+    )
+    assert "Parts: 2/20" in reads(engine, count.format("attempts"))
+    assert engine.query(count.format("attempts")).result_rows == [(1,)], "a filter sees the corrected status"
+
+
+@pytest.mark.parametrize("variant", ["map", "json"])
+def test_a_call_is_corrected_through_a_collector_whether_it_has_an_id_or_that_of_its_span(
+    engine: Any, fill: Fill, variant: str
+) -> None:
+    database = f"collected_{variant}"
+    calls = spread(3)
+    calls[2] = replace(calls[2], call_id=calls[2].span_id)
+    fill(database, [*calls], variant)
+    corrections: list[Record] = [
+        Correction(call_id=call.call_id, status="success", corrected_at=START + timedelta(days=30))
+        for call in calls[1:]
+    ]
+    fill(f"{database}_later", [*calls, *corrections], variant)
+    engine.command(f"INSERT INTO {database}.otel_logs SELECT * FROM {database}_later.otel_logs")
+    for name in (database, f"{database}_later"):
+        found = engine.query(
+            f"SELECT call_id FROM {name}.attempts WHERE status = 'success' ORDER BY started_at"
+        ).result_rows
+        assert found == [(call.call_id,) for call in calls[1:]], "before the views exist, and after"
+
+
+def test_a_correction_that_is_written_names_the_attempt_that_queries_would_find(tmp_path: Path) -> None:
+    records = corrected_history(random.Random(8), 300)
+    with duck(tmp_path / "calls.duckdb", records) as con:
+        expected = con.execute(READING).fetchall()
+        named = with_span_ids(records, lambda sql, params: con.execute(sql, dict(params)).fetchall())
+    corrections = [record for record in named if isinstance(record, Correction)]
+    assert sum(record.call_id is not None and record.span_id is not None for record in corrections) > 50
+    with duck(tmp_path / "spans.duckdb", named) as con:
+        assert not differences(expected, con.execute(READING).fetchall())[:5]
 
 
 @pytest.fixture
@@ -110,6 +186,8 @@ def test_a_command_corrects_a_call_and_restores_its_reading(engine: Any, fill: F
 
     assert "is corrected to success by ann: inserted into" in command("c1", "--status", "success", "--labeler", "ann").stdout  # fmt: skip
     assert reading() == [(failed.span_id, "success", None, "correction", "certain", "error", RECORDED)]
+    with tt.connect(where) as db:
+        assert db.execute("SELECT call_id, span_id FROM corrections").fetchall() == [("c1", failed.span_id)]
     assert tt.query("failure_rate", store=where).project("failures").fetchall() == [(0,)]
     with tt.connect(where) as db:
         assert db.execute("SELECT count(*) FROM outcomes").fetchall() == [(0,)], "a correction is not a label"
@@ -121,8 +199,6 @@ def test_a_command_corrects_a_call_and_restores_its_reading(engine: Any, fill: F
 def test_a_span_that_arrives_corrected_is_restored_to_its_recorded_reading(
     engine: Any, fill: Fill, failed: ToolCall
 ) -> None:
-    from msgspec.structs import replace
-
     arrived = replace(
         failed, status="success", code=None, rule="correction", rule_grade="certain", status_recorded="error",
         reading_recorded=Json(RECORDED),
@@ -145,8 +221,6 @@ def test_views_of_an_older_version_refuse_a_correction(engine: Any, fill: Fill, 
 
 
 def test_results_are_read_again_in_pages(engine: Any, fill: Fill, failed: ToolCall, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    from msgspec.structs import replace
-
     monkeypatch.setattr("tooltrace.clickhouse.store._PAGE_ROWS", 2)
     read = replace(failed, status="success", code=None, rule="plain", rule_grade="unread")
     calls = [

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tooltrace.clickhouse.attribute_sql import quote_identifier
 from tooltrace.clickhouse.client import ClickHouseConnection
+from tooltrace.clickhouse.corrected_calls import with_span_ids
 from tooltrace.clickhouse.corrections_sql import CORRECTIONS_IN_FORCE
 from tooltrace.clickhouse.exporter import create
 from tooltrace.core.records import Correction, Record, SavedQuery
@@ -123,11 +124,13 @@ class ClickHouseStore(StoreBackend):
     def write(self, records: Sequence[Record]) -> str:
         """Send ``records`` to the collector if the environment names one, else insert them. See StoreBackend.
 
+        A correction of a call gets the span id of the attempt that it names, so that queries need not look for it.
         Raises UnsupportedByStore for a saved query, because ClickHouse has no table of saved queries, and StoreMissing for
         a correction if the views are of an older version, which applies none.
         """
         if any(isinstance(record, Correction) for record in records):
             self._require_correction_views()
+            records = with_span_ids(records, self._rows)
         if any(isinstance(record, SavedQuery) for record in records):
             raise UnsupportedByStore(
                 f"the store {self} cannot save queries: keep the SQL in a file, or use a local store; nothing was saved"
