@@ -104,7 +104,7 @@ def spread(days: int) -> list[ToolCall]:
 
 def reads(engine: Any, sql: str) -> list[str]:
     """The part of the plan of ``sql`` that reads the table of attempts: columns, conditions, parts and granules."""
-    plan = [row[0].strip() for row in engine.query(f"EXPLAIN indexes = 1, header = 1 {sql}").result_rows]
+    plan = [row[0].strip(" │└─") for row in engine.query(f"EXPLAIN indexes = 1, header = 1 {sql}").result_rows]
     return plan[[line.startswith("ReadFrom") for line in plan].index(True) :]
 
 
