@@ -106,7 +106,10 @@ def make(folder: Path, rows: int) -> None:
         "tables",
         lambda: [
             client.command(one)
-            for one in [*materialized.table_statements(over, "tables"), *views.statements(over, "tables", kept=True)]
+            for one in [
+                *materialized.table_statements(over, "tables"),
+                *views.statements(over, "tables", materialized=True),
+            ]
         ],
     )
 

@@ -47,13 +47,6 @@ def test_wrong_usage_records_nothing(run, history, where, args):
         assert db.execute("SELECT count(*) FROM corrections").fetchall() == [(0,)]
 
 
-def test_a_clickhouse_store_is_refused(run):
-    done = run("correct", "call_3", "--status", "success", "--store", "clickhouse://127.0.0.1:1/otel")
-    assert done.exit_code == 1
-    assert "cannot correct readings" in done.stderr
-    assert run("reread", "--rules", "current", "--store", "clickhouse://127.0.0.1:1/otel").exit_code == 2
-
-
 def test_results_are_read_again_after_a_dry_run(run, put, made, statuses):
     put(made(1, ending="returned", rule="plain", rule_grade="certain", result=Json('{"ok":false,"error":"gone"}')))
     for more, verb, status in ((("--dry-run",), "would change", "success"), ((), "changed", "error")):

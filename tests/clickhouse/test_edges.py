@@ -139,7 +139,7 @@ def without_errors(rng: random.Random) -> list[Record]:
 
 
 def corrections() -> list[Record]:
-    """Corrections of attempts that were not recorded: ClickHouse has them, and does not apply any."""
+    """Corrections of attempts that were not recorded."""
     return [
         Correction(span_id="f" * 16, status="success", reason="it's a log", corrected_at=START),
         Correction(call_id="none", labeler="reread", labeler_kind="rule", corrected_at=START + timedelta(seconds=1)),

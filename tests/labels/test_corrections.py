@@ -12,13 +12,12 @@ import pytest
 import tooltrace as tt
 from tests.store.conftest import START
 from tooltrace.core.records import Correction, ToolCall
-from tooltrace.errors import LabelError, UnsupportedByStore
+from tooltrace.errors import LabelError
 from tooltrace.labels.correction import make_correction
 from tooltrace.labels.reread import reread
 from tooltrace.recording.settings import Settings
 from tooltrace.redact.redaction import MASK
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.base import open_store
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
@@ -100,14 +99,6 @@ def test_an_invalid_correction_is_an_error(given: dict[str, Any], cause: str) ->
 def test_a_secret_in_the_reason_is_redacted() -> None:
     made = make_correction(Settings(store=None), call_id="c", status="error", reason="key sk-abcdefghijklmnopqrstuvwx")
     assert made.reason == f"key {MASK}"
-
-
-def test_clickhouse_stores_are_not_corrected() -> None:
-    store = open_store("clickhouse://127.0.0.1/otel")
-    with pytest.raises(UnsupportedByStore, match="cannot correct readings: correct them in the local store"):
-        store.write([Correction(call_id="c", status="success", corrected_at=START)])
-    with pytest.raises(UnsupportedByStore, match="no database file"):
-        reread(store, "current")
 
 
 def test_labels_state_the_kind_of_their_labeler_and_target(where: Path) -> None:

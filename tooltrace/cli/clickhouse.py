@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from tooltrace.clickhouse.client import ClickHouseConnection
 
 VIEWS_COST = (
-    "Views: no storage and no cost on insert. Each query reads the complete attribute maps of the days it covers, "
-    "and counts a span twice if the collector delivered it twice."
+    "Views: no storage and no cost on insert, except a small table of corrections that ClickHouse fills from otel_logs. "
+    "Each query reads the complete attribute maps of the days it covers, and counts a span twice if the collector "
+    "delivered it twice."
 )
 TABLES_COST = (
     "Tables: each insert of the collector also writes its tool calls to them (`tooltrace clickhouse check` prints the bytes). "

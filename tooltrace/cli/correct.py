@@ -11,6 +11,7 @@ from tooltrace.errors import LabelError
 from tooltrace.labels.correction import make_correction
 from tooltrace.recording.settings import Settings
 from tooltrace.store.base import StoreBackend
+from tooltrace.store.result import Statement
 
 
 @click.command(
@@ -49,7 +50,7 @@ def correct(
     The last attempt of the call that reported a status has the corrected one from now on, in every query. The recorded
     status stays in the column status_recorded, and the table corrections has every correction. A person's correction
     precedes those of 'tooltrace reread'. A correction is not a label: it states what happened, not whether the result
-    was right. ClickHouse stores cannot be corrected.
+    was right.
     """
     labeler = renamed("--by", by, "--labeler") or labeler
     if not labeler.strip():
@@ -67,12 +68,12 @@ def correct(
         )
     except LabelError as error:
         raise UsageError(f"{error}; nothing was recorded") from error
-    store.write([correction])
+    sent = store.write([correction])
     done = "has the recorded reading again" if status == "recorded" else f"is corrected to {status} by {labeler}"
-    click.echo(clean(f"{call_id} {done}."))
-    with store.connect() as con:
-        column = "span_id" if span else "call_id"
-        if con.execute(f"SELECT 1 FROM attempts WHERE {column} = ? LIMIT 1", [call_id]).fetchone() is None:
-            kind = "attempt" if span else "call"
-            message = f"No {kind} {call_id} has been recorded in {store}; the correction applies once it is."
-            click.echo(clean(message), err=True)
+    click.echo(clean(f"{call_id} {done}{f': {sent}' if sent else ''}."))
+    column = "span_id" if span else "call_id"
+    sql = f"SELECT {column} FROM tool_calls WHERE {column} = $id LIMIT 1"
+    if not store.query(Statement(sql=sql, params={"id": call_id}, name="correct")).rows:
+        kind = "attempt" if span else "call"
+        message = f"No {kind} {call_id} has been recorded in {store}; the correction applies once it is."
+        click.echo(clean(message), err=True)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tooltrace.analysis.parameters import QueryParameter
 from tooltrace.cli.known_names import require_known
-from tooltrace.cli.options import examples, store_option, tool_option
+from tooltrace.cli.options import examples, place_option, tool_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.report.numbers import format_count
+from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
     from tooltrace.labels.reread import RereadReport
@@ -37,15 +37,14 @@ if TYPE_CHECKING:
 @click.option("--since", help="Attempts that started within this time (7d, 24h) or since this date.")
 @tool_option()
 @click.option("--dry-run", is_flag=True, help="Print what would change, and change nothing.")
-@store_option
-def reread(*, mode: str, since: str | None, tool: str | None, dry_run: bool, store: Path) -> None:
+@place_option
+def reread(*, mode: str, since: str | None, tool: str | None, dry_run: bool, store: StoreBackend) -> None:
     """Read the results of recorded calls again.
 
     With 'certain', a reading by a heuristic rule becomes status success, grade unread. With 'current', results that no
     rule or a heuristic rule had read are read by the rules of this version. A result that was stored cut or redacted,
     or not at all, cannot be read again: its attempt stays as it is, and is counted. The recorded status stays in the
-    column status_recorded; the table corrections has every change. A person's correction stays in force. For a store
-    in ClickHouse, reread the local store and export it again.
+    column status_recorded; the table corrections has every change. A person's correction stays in force.
     """
     from tooltrace.labels.reread import reread as read_again
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from tooltrace.clickhouse.attribute_sql import quote_identifier, reader_of
@@ -44,7 +45,10 @@ ORDER: Final = {
     LOSSES.name: "at, reason, ifNull(detail, ''), ifNull(pid, 0)",
 }
 """Sort key of each table; rows that agree in it are duplicates."""
-_TABLES: Final = (ATTEMPTS, OUTCOMES, CORRECTIONS, MESSAGES, GATE_EVENTS, LOSSES)
+STORED: Final = (ATTEMPTS, OUTCOMES, CORRECTIONS, MESSAGES, GATE_EVENTS, LOSSES)
+"""Tables of ``tooltrace clickhouse init --tables``."""
+ALWAYS: Final = (CORRECTIONS,)
+"""Tables that exist under the views too: every query on attempts reads the corrections, and they are few."""
 _TYPES: Final = {
     "VARCHAR": "String",
     "JSON": "String",
@@ -55,13 +59,16 @@ _TYPES: Final = {
 }
 
 
-def table_statements(tables: Tables, database: str, days: int | None = None) -> list[str]:
+def table_statements(
+    tables: Tables, database: str, days: int | None = None, *, of: Sequence[Table] = STORED
+) -> list[str]:
     """Return the statements that create and fill the tables in ``database``, in order. ``days``: retention of rows.
 
-    Tables of an older version get their missing columns, and are filled by the new SELECT.
+    ``of``: the documented tables that are stored. Tables of an older version get their missing columns, and are filled by
+    the new SELECT.
     """
     statements = []
-    for table in _TABLES:
+    for table in of:
         name = f"{quote_identifier(database)}.{quote_identifier(TABLE_PREFIX + table.name)}"
         statements += [_table(table, name), f"ALTER TABLE {name}\n    {_alterations(table, days)}"]
         selects = attempts(tables) if table is ATTEMPTS else [views(tables)[table.name]]
@@ -87,11 +94,11 @@ def _names(table: Table) -> str:
     return ", ".join(map(quote_identifier, table.names))
 
 
-def materialized_selects(database: str) -> dict[str, str]:
+def materialized_selects(database: str, of: Sequence[Table] = STORED) -> dict[str, str]:
     """Return the SELECT that reads each base table from its materialized table."""
     return {
         table.name: f"SELECT {_names(table)} FROM {quote_identifier(database)}.{quote_identifier(TABLE_PREFIX + table.name)} FINAL"
-        for table in _TABLES
+        for table in of
     }
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final, Literal
+from datetime import datetime, time, timedelta
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from tooltrace.clickhouse.attribute_sql import quote_identifier
+from tooltrace.clickhouse.client import ClickHouseConnection
+from tooltrace.clickhouse.corrected_calls import with_span_ids
+from tooltrace.clickhouse.corrections_sql import CORRECTIONS_IN_FORCE
 from tooltrace.clickhouse.exporter import create
 from tooltrace.core.records import Correction, Record, SavedQuery
-from tooltrace.errors import StoreError, UnsupportedByStore
+from tooltrace.errors import StoreError, StoreMissing, UnsupportedByStore
 from tooltrace.exporters import registry
 from tooltrace.exporters.protocol import Destination, ExportError, Target
 from tooltrace.store.base import Cancellation, SqlSandbox, StoreBackend
@@ -34,17 +39,20 @@ def destination(address: Address, signal: Literal["traces", "logs"]) -> tuple[De
 
 
 def send(address: Address, records: Sequence[Record]) -> str:
-    """Send labels and return their target. Raises StoreError if they were not accepted."""
+    """Send labels or corrections and return their target. Raises StoreError if they were not accepted."""
     receiver, is_collector = destination(address, "logs")
     try:
         receiver.send(records)
     except ExportError as error:
         name = "the collector" if is_collector else str(address)
-        raise StoreError(f"{name} did not accept the label: {error}; nothing was recorded") from error
+        raise StoreError(f"{name} did not accept the record: {error}; nothing was recorded") from error
     finally:
         receiver.close()
     return "sent to the collector" if is_collector else f"inserted into {address}"
 
+
+_PAGE_ROWS: Final = 1_000
+"""Attempts of a scan in memory at once: a result may be large."""
 
 UNITS: Final = {"flag": "BOOLEAN", "mark": "BOOLEAN"}
 """Types of columns by unit, where ClickHouse's type is less exact."""
@@ -116,18 +124,57 @@ class ClickHouseStore(StoreBackend):
     def write(self, records: Sequence[Record]) -> str:
         """Send ``records`` to the collector if the environment names one, else insert them. See StoreBackend.
 
-        Raises UnsupportedByStore for a correction, which the views over the exporter's tables cannot apply, and for a
-        saved query, because ClickHouse has no table of saved queries.
+        A correction of a call gets the span id of the attempt that it names, so that queries need not look for it.
+        Raises UnsupportedByStore for a saved query, because ClickHouse has no table of saved queries, and StoreMissing for
+        a correction if the views are of an older version, which applies none.
         """
         if any(isinstance(record, Correction) for record in records):
-            raise UnsupportedByStore(
-                f"the store {self} cannot correct readings: correct them in the local store, and export it again; nothing was recorded"
-            )
+            self._require_correction_views()
+            records = with_span_ids(records, self._rows)
         if any(isinstance(record, SavedQuery) for record in records):
             raise UnsupportedByStore(
                 f"the store {self} cannot save queries: keep the SQL in a file, or use a local store; nothing was saved"
             )
         return send(self.address, records)
+
+    def scan_attempts(
+        self, columns: Sequence[str], where: str, params: Mapping[str, Any]
+    ) -> Iterator[tuple[list[tuple[Any, ...]], int]]:
+        """Yield attempts in pages of one day at a time, because the tables are partitioned by day. See StoreBackend."""
+        days = self._rows(
+            f"SELECT CAST(started_at AS DATE) AS day, count(*) AS n FROM attempts WHERE {where} GROUP BY day ORDER BY day",
+            params,
+        )
+        total = sum(count for _day, count in days)
+        for day, _count in days:
+            start = datetime.combine(day, time())
+            after, last_span = start, ""
+            while True:
+                rows = self._rows(
+                    f"SELECT started_at, span_id AS page_span_id, {', '.join(columns)} FROM attempts WHERE {where} "
+                    "AND started_at >= $after AND started_at < $day_end "
+                    "AND (started_at > $after OR span_id > $last_span) "
+                    f"ORDER BY started_at, page_span_id LIMIT {_PAGE_ROWS}",
+                    {**params, "after": after, "day_end": start + timedelta(days=1), "last_span": last_span},
+                )
+                if rows:
+                    after, last_span = rows[-1][:2]
+                    yield [row[2:] for row in rows], total
+                if len(rows) < _PAGE_ROWS:
+                    break
+
+    def _rows(self, sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        return self.query(Statement(sql=sql, params=params)).fetchall()
+
+    def _require_correction_views(self) -> None:
+        connection = ClickHouseConnection(self.address)
+        view = f"{quote_identifier(connection.database)}.{quote_identifier(CORRECTIONS_IN_FORCE)}"
+        with connection.client() as client:
+            if not int(connection.run(lambda: client.command(f"EXISTS TABLE {view}"))):
+                raise StoreMissing(
+                    f"the store {self} lacks the view {CORRECTIONS_IN_FORCE}, which applies corrections: run tooltrace "
+                    "clickhouse init --apply, with the options of its first run; nothing was recorded"
+                )
 
     def destination(self) -> Destination:
         """Return the collector that the environment names, else the insertion of calls. See StoreBackend."""

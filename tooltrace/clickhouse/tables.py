@@ -6,7 +6,7 @@ Spans are in ``otel_traces`` and log events in ``otel_logs``. Attributes are map
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -97,7 +97,26 @@ def attempts(tables: Tables) -> list[str]:
     return [_native_attempts(tables, reader), *([_external_attempts(tables, reader)] if tables.foreign else [])]
 
 
-def _external_attempts(tables: Tables, reader: Reader) -> str:
+def attempts_of_calls(tables: Tables, ids: str, columns: Sequence[str]) -> list[str]:
+    """Return the SELECTs of ``columns`` of the attempts whose call id the subquery ``ids`` has.
+
+    The conditions are on the exporter's columns, so that its index of attribute values can be used.
+    """
+    reader = reader_of(tables.variant)
+    has, call_id = (read("SpanAttributes", names.TOOL_CALL_ID) for read in (reader.has, reader.required_text))
+    found = [
+        _native_attempts(tables, reader, columns, condition)
+        for condition in (f" AND {call_id} IN ({ids})", f" AND SpanId IN ({ids}) AND NOT {has}")
+    ]
+    if tables.foreign:
+        call_id = external_spans_sql.columns(reader)["call_id"]
+        found.append(_external_attempts(tables, reader, columns, f" AND {call_id} IN ({ids})"))
+    return found
+
+
+def _external_attempts(
+    tables: Tables, reader: Reader, wanted: Sequence[str] = ATTEMPTS.names, condition: str = ""
+) -> str:
     service = _origin(reader)["service"]
     expressions = {
         **_position(reader),
@@ -106,9 +125,11 @@ def _external_attempts(tables: Tables, reader: Reader) -> str:
     }
     nothing = "CAST(NULL AS Nullable(String))"
     columns = {
-        column.name: expressions.get(column.name) or converted(column.type, nothing) for column in ATTEMPTS.columns
+        column.name: expressions.get(column.name) or converted(column.type, nothing)
+        for column in ATTEMPTS.columns
+        if column.name in wanted
     }
-    where = f"NOT {reader.has('SpanAttributes', MARK)} AND {is_tool(reader)}"
+    where = f"NOT {reader.has('SpanAttributes', MARK)} AND {is_tool(reader)}{condition}"
     return _select(columns, tables.of(tables.traces), where, external_spans_sql.aliases(reader))
 
 
@@ -123,7 +144,9 @@ def _position(reader: Reader) -> dict[str, str]:
     }
 
 
-def _native_attempts(tables: Tables, reader: Reader) -> str:
+def _native_attempts(
+    tables: Tables, reader: Reader, wanted: Sequence[str] = ATTEMPTS.names, condition: str = ""
+) -> str:
     expressions = {
         "call_id": f"ifNull({reader.text('SpanAttributes', names.TOOL_CALL_ID)}, SpanId)",
         **_position(reader),
@@ -132,8 +155,13 @@ def _native_attempts(tables: Tables, reader: Reader) -> str:
         "result": f"if({reader.text('SpanAttributes', names.RESULT_IS_TEXT)} = 'true', NULL, "
         f"{converted(JSON, reader.text('SpanAttributes', names.FIELDS['result']))})",
     }
-    columns = {column.name: expressions.get(column.name) or _attribute(column, reader) for column in ATTEMPTS.columns}
-    return _select(columns, tables.of(tables.traces), reader.has("SpanAttributes", MARK))
+    columns = {
+        column.name: expressions.get(column.name) or _attribute(column, reader)
+        for column in ATTEMPTS.columns
+        if column.name in wanted
+    }
+    where = f"{reader.has('SpanAttributes', MARK)}{condition}"
+    return _select(columns, tables.of(tables.traces), where)
 
 
 def _attribute(column: TableColumn, reader: Reader) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tooltrace.clickhouse.attribute_sql import quote_identifier
+from tooltrace.clickhouse.corrections_sql import RECORDED_ATTEMPTS, correction_views
+from tooltrace.clickhouse.materialized import ALWAYS, STORED, materialized_selects, table_statements
 from tooltrace.clickhouse.materialized import SETTINGS as MATERIALIZED_SETTINGS
-from tooltrace.clickhouse.materialized import materialized_selects
 from tooltrace.clickhouse.sql.translate import view_sql
 from tooltrace.clickhouse.tables import Tables, views
+from tooltrace.store.schema import ATTEMPTS
 from tooltrace.store.views import VIEWS
 
 SETTINGS: Final = (
@@ -24,17 +26,27 @@ BOOLEANS: Final = {"calls": ("recovered",)}
 def statements(tables: Tables, database: str, *, materialized: bool = False) -> list[str]:
     """Return the statements that create or replace the views in ``database``, in order.
 
-    ``materialized``: over the tables of :mod:`tooltrace.clickhouse.materialized`.
+    ``materialized``: over all tables of :mod:`tooltrace.clickhouse.materialized`, which exist. Otherwise the statements
+    create the table of corrections, which the views need too.
     """
     base = {name: f"{sql}\n{SETTINGS}" for name, sql in views(tables).items()}
-    if materialized:
-        base |= {
-            name: f"{sql}\n{SETTINGS}, {MATERIALIZED_SETTINGS}" for name, sql in materialized_selects(database).items()
-        }
+    stored = STORED if materialized else ALWAYS
+    base |= {
+        name: f"{sql}\n{SETTINGS}, {MATERIALIZED_SETTINGS}"
+        for name, sql in materialized_selects(database, stored).items()
+    }
+    base[RECORDED_ATTEMPTS] = base.pop(ATTEMPTS.name)
+    base |= {
+        name: f"{sql}\n{SETTINGS}"
+        for name, sql in correction_views(tables, database, materialized=materialized).items()
+    }
     derived = {view.name: f"{_with_booleans(view.name, view_sql(view.sql, database))}\n{SETTINGS}" for view in VIEWS}
     return [
-        f"CREATE OR REPLACE VIEW {quote_identifier(database)}.{quote_identifier(name)} AS\n{sql}"
-        for name, sql in {**base, **derived}.items()
+        *([] if materialized else table_statements(tables, database, of=ALWAYS)),
+        *(
+            f"CREATE OR REPLACE VIEW {quote_identifier(database)}.{quote_identifier(name)} AS\n{sql}"
+            for name, sql in {**base, **derived}.items()
+        ),
     ]
 
 

@@ -314,7 +314,7 @@ class Correction(Struct, frozen=True, kw_only=True):
     ] = None
     span_id: Annotated[
         str | None,
-        About("Id of the corrected attempt; unknown where the call is named.", "tooltrace.corrected.span_id"),
+        About("Id of the corrected attempt; unknown where only the call is named.", "tooltrace.corrected.span_id"),
     ] = None
     status: Annotated[
         str | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, NamedTuple
@@ -11,34 +11,24 @@ from typing import Any, Final, Literal, NamedTuple
 import orjson
 
 from tooltrace.core.records import Correction
-from tooltrace.errors import StoreError
 from tooltrace.normalize import NONE, PLAIN, RULES, Rule, normalize
-from tooltrace.recording.settings import Settings
-from tooltrace.recording.writer import Writer
 from tooltrace.redact.secret_hints import MASK
 from tooltrace.store.base import Store, open_store
 from tooltrace.store.corrections import RULE as BY_PERSON
-from tooltrace.store.reader import open_reader
-from tooltrace.store.schema import STORE
 
 Mode = Literal["certain", "current"]
 """``certain``: undo the readings of heuristic rules. ``current``: read the results by today's rules."""
 LABELER: Final = "reread"
-PAGE: Final = 10_000
-"""Attempts read in one lease on the store."""
-_FETCHED: Final = 500
-"""Attempts in memory at once: a result may be large."""
+BATCH: Final = 10_000
+"""Corrections written at once, at least."""
 
 _COLUMNS: Final = (
     "span_id", "call_id", "status", "code", '"rule"', "rule_grade", "status_recorded", "reading_recorded", "result",
     '"text"', "first_item_ms", "truncated", "full_sizes", "redacted",
 )  # fmt: skip
-_CANDIDATES: Final = f"""
-FROM {STORE}.attempts
-WHERE status IS NOT NULL AND ending = 'returned' AND "rule" <> '{BY_PERSON}'
+_CANDIDATES: Final = f"""status IS NOT NULL AND ending = 'returned' AND "rule" <> '{BY_PERSON}'
   AND ("rule" IN ('{PLAIN}', '{NONE}') OR rule_grade IN ('heuristic', 'unread') OR status_recorded IS NOT NULL)
-  AND (CAST($since AS TIMESTAMP) IS NULL OR started_at >= $since) AND ($tool IS NULL OR tool = $tool)
-"""
+  AND (CAST($since AS TIMESTAMP) IS NULL OR started_at >= $since) AND ($tool IS NULL OR tool = $tool)"""
 
 
 class Reading(NamedTuple):
@@ -128,55 +118,32 @@ def reread(
     dry_run: bool = False,
     advance: Callable[[int, int], object] = max,
 ) -> RereadReport:
-    """Read the results in a local store again, and write a correction for each reading that changes.
+    """Read the results in a store again, and write a correction for each reading that changes.
 
     ``since``: an aware time. ``dry_run``: count the changes only. ``advance`` receives the number of attempts that were
     read, and the number of all. A person's correction stays in force. Raises StoreError, UnsupportedByStore.
     """
-    path = open_store(store).path
+    backend = open_store(store)
+    params = {"since": None if since is None else since.astimezone(UTC).replace(tzinfo=None), "tool": tool}
     report = RereadReport()
-    writer = Writer(Settings(store=path))
     at = datetime.now(UTC)
-    try:
-        for attempt, total in _candidates(path, since, tool):
+    changed: list[Correction] = []
+    for rows, total in backend.scan_attempts(_COLUMNS, _CANDIDATES, params):
+        for attempt in map(_StoredReading.of, rows):
             report.read += 1
             reading = _read_again(attempt, mode, rules, report)
             if reading is not None and not _is_same(attempt.now, reading):
                 _count(report, attempt, reading)
-                if not dry_run:
-                    writer.add(_correction(attempt, reading, mode, at))
-            if report.read % _FETCHED == 0:
-                writer.write()
-                advance(report.read, total)
-        writer.write()
-        if writer.waiting:
-            raise StoreError(f"cannot write the journal of {path}: reread again; a correction applies once")
-    finally:
-        writer.close()
+                changed.append(_correction(attempt, reading, mode, at))
+        if dry_run:
+            changed.clear()
+        elif len(changed) >= BATCH:
+            backend.write(changed)
+            changed.clear()
+        advance(report.read, total)
+    if changed:
+        backend.write(changed)
     return report
-
-
-def _candidates(path: Any, since: datetime | None, tool: str | None) -> Iterator[tuple[_StoredReading, int]]:
-    """Yield the attempts that may be read again, each with the number of all."""
-    params = {"since": None if since is None else since.astimezone(UTC).replace(tzinfo=None), "tool": tool}
-    with open_reader(path, cursors=False):  # folds, so that the tables of the database have every record
-        pass
-    last, total = -1, None
-    while True:
-        with open_reader(path, cursors=False) as con:
-            if total is None:
-                total = con.execute(f"SELECT count(*) {_CANDIDATES}", params).fetchall()[0][0]
-            page = con.execute(
-                f"SELECT rowid, {', '.join(_COLUMNS)} {_CANDIDATES} AND rowid > {last} ORDER BY rowid LIMIT {PAGE}",
-                params,
-            )
-            found = 0
-            while rows := page.fetchmany(_FETCHED):
-                found += len(rows)
-                last = rows[-1][0]
-                yield from ((_StoredReading.of(row[1:]), total) for row in rows)
-        if found < PAGE:
-            return
 
 
 def _read_again(attempt: _StoredReading, mode: Mode, rules: tuple[Rule, ...], report: RereadReport) -> Reading | None:

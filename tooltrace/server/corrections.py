@@ -16,7 +16,7 @@ from tooltrace.server.templates import url
 
 
 async def correct(request: Request) -> Response:
-    """Store the correction of a form and show the call again. Raises LabelError, UnsupportedByStore."""
+    """Store the correction of a form and show the call again. Raises LabelError, StoreError."""
     state = app_state(request)
     form = await read_form(request, MAX_BODY_BYTES)
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -165,6 +165,16 @@ class StoreBackend(Protocol):
         contains them.
         """
         raise self._unsupported("accept records")
+
+    def scan_attempts(
+        self, columns: Sequence[str], where: str, params: Mapping[str, Any]
+    ) -> Iterator[tuple[list[tuple[Any, ...]], int]]:
+        """Yield the ``columns`` of all attempts that satisfy ``where``, in pages, each with the number of all attempts.
+
+        ``columns`` and ``where`` are DuckDB's SQL, with ``params`` as ``$name``. Corrections may be written between two
+        pages. Raises StoreError, UnsupportedByStore.
+        """
+        raise self._unsupported("read all attempts in pages")
 
     def destination(self) -> Any:
         """Return a destination (``tooltrace.exporters.protocol``) that adds calls to a store on another machine.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from tooltrace.core.records import Record
 from tooltrace.errors import QueryCancelled, QueryError, StoreError
@@ -17,6 +17,7 @@ from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.result import QueryResult, Statement
+from tooltrace.store.schema import STORE
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     from tooltrace.store.history import History
     from tooltrace.store.retention import PrunePolicy, PruneReport
     from tooltrace.store.sandbox import SandboxLimits
+
+_LEASE_ROWS: Final = 10_000
+"""Attempts that a scan reads in one lease."""
+_PAGE_ROWS: Final = 500
+"""Attempts of a scan in memory at once: a result may be large."""
 
 
 class DuckDBStore(StoreBackend):
@@ -141,6 +147,30 @@ class DuckDBStore(StoreBackend):
                 journal.write(b"".join(map(encode, records)))
             except OSError as error:
                 raise StoreError(f"cannot write the journal of {self._path}: {error}; nothing was recorded") from error
+
+    def scan_attempts(
+        self, columns: Sequence[str], where: str, params: Mapping[str, Any]
+    ) -> Iterator[tuple[list[tuple[Any, ...]], int]]:
+        """Yield attempts in pages; each lease on the file ends after ``_LEASE_ROWS`` attempts. See StoreBackend."""
+        with self._open(missing_ok=False, cursors=False):  # folds, so that the tables of the database have every record
+            pass
+        matching = f"FROM {STORE}.attempts WHERE ({where})"
+        last, total = -1, None
+        while True:
+            found = 0
+            with self._open(missing_ok=False, cursors=False) as con:
+                if total is None:
+                    total = con.execute(f"SELECT count(*) {matching}", dict(params)).fetchall()[0][0]
+                page = con.execute(
+                    f"SELECT rowid, {', '.join(columns)} {matching} AND rowid > {last} ORDER BY rowid LIMIT {_LEASE_ROWS}",
+                    dict(params),
+                )
+                while rows := page.fetchmany(_PAGE_ROWS):
+                    found += len(rows)
+                    last = rows[-1][0]
+                    yield [row[1:] for row in rows], total
+            if found < _LEASE_ROWS:
+                return
 
     def forget(
         self, *, conversation_id: str | None = None, call_id: str | None = None, where: str | None = None
