@@ -183,7 +183,7 @@ _OBJECTS: Final = {
     "sequence": "duckdb_sequences()",
     "function": "(FROM duckdb_functions() WHERE NOT internal)",
 }
-"""What DuckDB lists of a database, by the kind of object."""
+"""DuckDB's list of each kind of object."""
 
 
 def refuse_foreign(con: DuckDBPyConnection, location: str | os.PathLike[str]) -> None:
