@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -49,9 +50,8 @@ _IN_USE: Final = (
 
 def connect() -> duckdb.DuckDBPyConnection:
     """Return a new in-memory database in UTC, with nothing attached, which downloads and loads no extension by itself."""
-    spill = Path(tempfile.gettempdir()) / f"tooltrace-{os.getpid()}-{secrets.token_hex(4)}"
     config: dict[str, str | bool | int | float | list[str]] = {
-        "temp_directory": str(spill),
+        "temp_directory": str(_temp_directory()),
         "autoinstall_known_extensions": "false",  # opening or reading a file must not download anything
         "autoload_known_extensions": "false",
     }
@@ -59,6 +59,22 @@ def connect() -> duckdb.DuckDBPyConnection:
     con.execute("SET GLOBAL TimeZone = 'UTC'")
     con.execute("SET enable_progress_bar = false")  # the bar would mix with the output of programs that print results
     return con
+
+
+def _temp_directory() -> Path:
+    """Return the directory for data of queries that exceed the memory: one for all processes of the user.
+
+    DuckDB removes the files there that a killed process left behind. Nobody else may read them, and a directory that
+    another user made under its name is not used.
+    """
+    parent, user = Path(tempfile.gettempdir()), os.getuid() if hasattr(os, "getuid") else 0
+    shared = parent / f"tooltrace-{user}"
+    with suppress(OSError):
+        shared.mkdir(mode=0o700, exist_ok=True)
+        found = shared.lstat()
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == user:
+            return shared
+    return parent / f"tooltrace-{user}-{secrets.token_hex(4)}"
 
 
 def limit_memory(con: duckdb.DuckDBPyConnection) -> None:
