@@ -59,9 +59,7 @@ received AS (
 ),
 ended AS (
     SELECT *,
-        -- at most 1e12 ms (31 years): an imported duration may be any number
-        started_at + to_microseconds(CAST(1000 * least(greatest(
-            coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT)) AS ended_at
+        attempt_end(started_at, duration_ms, consumer_ms) AS ended_at
     FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)

@@ -58,8 +58,7 @@ scoped AS NOT MATERIALIZED (
         attempt_order(attempt, started_at, span_id) AS attempt_place,
         status,
         started_at,
-        started_at + to_microseconds(CAST(1000 * least(greatest(
-            coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT)) AS ended_at
+        attempt_end(started_at, duration_ms, consumer_ms) AS ended_at
     FROM attempts
     WHERE conversation_id IN (SELECT conversation_id FROM chosen)
 ),

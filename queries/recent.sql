@@ -28,9 +28,7 @@ WITH ended AS (
     SELECT
         span_id,
         started_at,
-        -- at most 1e12 ms (31 years): an imported duration may be any number
-        started_at + to_microseconds(CAST(1000 * least(greatest(
-            coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT)) AS ended_at
+        attempt_end(started_at, duration_ms, consumer_ms) AS ended_at
     FROM attempts
     WHERE ($tool IS NULL OR tool = $tool)
       AND ($status IS NULL OR status = $status)
@@ -57,6 +55,8 @@ SELECT
     a.conversation_id AS conversation,
     a.agent AS agent,
     a.span_id AS span_id
-FROM latest AS l
+-- a span that was delivered twice has two rows, and each would be joined to both
+FROM (SELECT DISTINCT span_id, started_at, ended_at FROM latest) AS l
 JOIN attempts AS a ON a.span_id = l.span_id AND a.started_at = l.started_at
 ORDER BY ended_at DESC, span_id
+LIMIT $limit

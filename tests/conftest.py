@@ -33,12 +33,12 @@ Calls = Callable[[], list[ToolCall]]
 SCREEN = {"width": 1280, "height": 900}
 PATIENCE_MS = 120_000
 """How long a browser waits for what a test expects: a busy machine may take long, and a wait that succeeds costs nothing."""
-RESTED_CHECKS = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture)
+SUPPRESSED_HEALTH_CHECKS = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture)
 """A busy machine generates examples slowly; examples that share a fixture leave nothing in it that another one reads."""
 
 for profile, most in PROFILES.items():
     settings.register_profile(
-        profile, max_examples=most, deadline=None, print_blob=True, suppress_health_check=RESTED_CHECKS
+        profile, max_examples=most, deadline=None, print_blob=True, suppress_health_check=SUPPRESSED_HEALTH_CHECKS
     )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 

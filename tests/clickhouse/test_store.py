@@ -221,6 +221,7 @@ def test_duplicate_deliveries_are_reported(engine: Any, house: Address) -> None:
     done = command("clickhouse", "check", "--store", address(engine, "doubled").url)
     assert done.exit_code == 1
     assert f"{2 * ROWS:,} attempts; {ROWS:,} duplicate rows" in done.stdout
+    assert len(tt.query("recent", store=address(engine, "doubled").url, limit=9).fetchall()) == 9
 
 
 def test_a_label_is_written_to_clickhouse_and_counts(engine: Any, fill: Fill, local: Path) -> None:

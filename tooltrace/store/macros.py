@@ -228,7 +228,7 @@ MACROS: Final = (
         ("span_id",),
         "coalesce(TRY_CAST(concat('0x', span_id) AS UBIGINT), text_key(span_id))",
         "Sort key of span ids, in the order of their 16 hex digits: a number, because DuckDB sorts numbers faster than texts. "
-        "An id that is no hex number has an arbitrary place, always the same.",
+        "An id that is not a hexadecimal number has an arbitrary but fixed place.",
         clickhouse="span_id",
     ),
     Macro(
@@ -249,6 +249,14 @@ MACROS: Final = (
         "row(labeled_at, NOT correct, -score)",
         "Sort key of labels: by time; of the same microsecond, right before wrong and high before low scores, so that the "
         "order in which labels are stored does not matter.",
+    ),
+    Macro(
+        "attempt_end",
+        ("started_at", "duration_ms", "consumer_ms"),
+        "(started_at + to_microseconds(CAST(1000 * least(greatest("
+        "coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT)))",
+        "When an attempt ended: after its time in the tool and in the consumer of a stream, of which at most 1e12 ms "
+        "(31 years) count, because imported records may hold any number.",
     ),
     Macro(
         "known_ms",

@@ -108,9 +108,7 @@ SELECT
     arg_max(tool_version, attempt_order(attempt, started_at, span_id)) AS tool_version,
     count(*) FILTER (WHERE ending NOT IN ('paused', 'declined', 'expired')) AS attempts,
     min(started_at) AS started_at,
-    max(started_at + to_microseconds(CAST(
-        1000 * least(greatest(coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT
-    ))) AS ended_at,
+    max(attempt_end(started_at, duration_ms, consumer_ms)) AS ended_at,
     arg_max(status, attempt_order(attempt, started_at, span_id)) AS status,
     arg_max(ending, attempt_order(attempt, started_at, span_id)) AS ending,
     arg_max_null(code, attempt_order(attempt, started_at, span_id)) FILTER (WHERE status IS NOT NULL) AS code,
