@@ -44,7 +44,7 @@ def phoenix(python: str, folder: Path) -> Any:
         process = subprocess.Popen(command, env={**os.environ, **own}, stdout=log, stderr=log)
     try:
         address = f"http://127.0.0.1:{port}"
-        until(lambda: process.poll() is not None or get(f"{address}/healthz"), 120, "Phoenix answers")
+        until(lambda: process.poll() is not None or get(f"{address}/healthz"), 600, "Phoenix answers")
         assert process.poll() is None, (folder / "phoenix.log").read_text()
         yield address
     finally:
