@@ -156,7 +156,12 @@ def _masked(text: str, present: Hints | None) -> str:
 
 
 def _like_json(text: str) -> bool:
-    return text[:1] in ("{", "[") or text[:1].isspace()
+    """Whether ``text`` may be a JSON object or array, or a string after white space."""
+    first = text[:1]
+    if first.isspace():
+        first = text[:64].lstrip()[:1]
+        return first in ("{", "[", '"', "")  # "": more white space than that
+    return first in ("{", "[")
 
 
 class _KeyProperties(NamedTuple):
