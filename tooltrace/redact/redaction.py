@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import is_not
 from typing import Any, NamedTuple
 
@@ -148,11 +148,14 @@ class Redaction:
 
 
 def _masked(text: str, present: Hints | None) -> str:
-    if not present:
-        return text
+    return _mask()(text, present) if present else text
+
+
+@cache
+def _mask() -> Callable[[str, Hints], str]:
     from tooltrace.redact.secret_patterns import masked  # imported here to keep `import tooltrace` fast
 
-    return masked(text, present)
+    return masked
 
 
 def _like_json(text: str) -> bool:

@@ -212,26 +212,27 @@ def _masked_values(names: Iterable[re.Pattern[str]], text: str, low: str) -> str
     """Return ``text`` with the value of each name masked: quoted ones first, which may contain names."""
     places = _values(names, text, low)
     for first, pattern, mask in _value_patterns():
-        if not places:
-            break
-        if found := places.pop(first, None):
+        if found := places.get(first):
             before, text = text, _masked_after(found, text, pattern, mask)
-            if text is not before and places:  # masking has moved the positions; it cannot add a name
+            if text is not before and first:  # masking has moved the positions; it cannot add a name
                 places = _values(names, text, fold(text))
     return text
 
 
 def _values(names: Iterable[re.Pattern[str]], text: str, low: str) -> dict[str, list[tuple[int, int]]]:
     """Return the positions of the names that have a value, and of the values, by the first character of the value."""
-    by_first: dict[str, list[tuple[int, int]]] = {}
+    bare: list[tuple[int, int]] = []
+    by_first = {"": bare}
     for name in names:
         for match in name.finditer(low):
             span = match.span()
             first = text[span[1] : span[1] + 1]
-            if first == "\\" or first not in _QUOTES:  # a backslash begins either an escaped quoted value or a bare one
-                by_first.setdefault("", []).append(span)
-            if first in _QUOTES:
-                by_first.setdefault(first, []).append(span)
+            if first not in _QUOTES:
+                bare.append(span)
+                continue
+            by_first.setdefault(first, []).append(span)
+            if first == "\\":  # it begins either an escaped quoted value or a bare one
+                bare.append(span)
     return by_first
 
 
