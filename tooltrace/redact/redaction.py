@@ -71,8 +71,11 @@ class Redaction:
 
     def redact_text(self, text: str) -> str:
         """Return ``text`` without secrets. JSON text is also redacted by key."""
-        present = hints(text, json=_like_json(text))
-        return text if present == () and not self._custom else self._text(text, present)
+        json = _like_json(text)
+        present = hints(text, json=json)
+        if present == () and not self._custom:
+            return text
+        return self._text(text, present) if json else self._mask_custom(_masked(text, present))
 
     def redact_value(self, value: Any) -> Any:
         """Return JSON data without secrets at any depth; ``value`` itself where it contains none."""

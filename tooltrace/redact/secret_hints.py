@@ -116,7 +116,8 @@ def hints(data: str | bytes, *, json: bool) -> Hints | None:
     plain = _ascii(data)
     if not _may_have_secret(plain):
         return ()
-    return _present(*_searched(data), json=json, with_exact=_may_have_exact(plain))
+    exact, low = (plain, plain.lower()) if plain is data else _searched(data)
+    return _present(exact, low, json=json, with_exact=_may_have_exact(plain))
 
 
 def _present(exact: str, low: str, *, json: bool, with_exact: bool) -> Hints | None:
@@ -170,8 +171,6 @@ def _searched(data: str | bytes) -> tuple[str, str]:
     `str` searches strings of one-byte characters fastest.
     """
     if isinstance(data, str):
-        if data.isascii():
-            return data, data.lower()
         data = data.encode("utf-8", "surrogatepass")
     low = data
     if not data.isascii():

@@ -32,7 +32,10 @@ _NAMES: tuple[tuple[Hint, str], ...] = (
     ("key", r"account[_-]?key"),
     ("key", r"access[_-]?key(?:[_-]?id)?"),
     ("key", r"private[_-]?key"),
-    ("token", r"token(?<!page_token)(?<!page-token)(?<!pagetoken)(?<!continuation_token)(?<!continuationtoken)"),
+    (
+        "token",
+        r"token(?>(?<![_\-en]token)|(?<!page[_-]token)(?<!pagetoken)(?<!continuation_token)(?<!continuationtoken))",
+    ),
 )
 """The names that a secret value follows, in lower case, with the hint of each. Each begins with its literal, which `re`
 finds as fast as ``str.find``, and looks behind only then."""
