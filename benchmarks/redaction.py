@@ -48,6 +48,13 @@ def speeds(_folder: Path, rounds: int) -> list[Speed]:
         found.append(
             Speed(f"{size} of logs, a password in every line", _speed(_of(logs, length), rounds), AIM_WITH_WORD)
         )
+    assigned = "\n".join(f"{line} token = read_token(line)" for line in code.split("\n"))
+    for size, length in SIZES.items():
+        found.append(
+            Speed(
+                f"{size} of source code, `token =` in every line", _speed(_of(assigned, length), rounds), AIM_WITH_WORD
+            )
+        )
     for size, length in SIZES.items():
         found.append(Speed(f"{size} of source code, no trigger word", _speed(_of(code, length), rounds), AIM_WITHOUT))
         word = _of(_with_word(code), length)

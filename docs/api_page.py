@@ -40,6 +40,20 @@ GROUPS: Final = {
 }
 """Heading of the names of each package, in the order of the page."""
 OTHER: Final = "Other names"
+FIRST: Final = (
+    "trace_tool",
+    "configure",
+    "context",
+    "TraceLogger",
+    "query",
+    "label",
+    "ToolResponse",
+    "normalize",
+    "ToolRegistry",
+)
+"""Names that begin their part of the page; the others follow by kind: functions, classes, constants."""
+RETURNED: Final = ("Health",)
+"""Classes whose objects only tooltrace makes: the site has no constructor of them."""
 EXCEPTIONS: Final = (tooltrace.errors, tooltrace.exporters.protocol)
 INTERFACES: Final = {
     "Destinations of records": (
@@ -116,7 +130,13 @@ def groups() -> dict[str, list[str]]:
         value = getattr(tooltrace, name)
         if not (isinstance(value, type) and issubclass(value, Exception)):
             found[GROUPS.get(_package(name, value), OTHER)].append(name)
-    return {heading: names for heading, names in found.items() if names}
+    return {heading: sorted(names, key=_rank) for heading, names in found.items() if names}
+
+
+def _rank(name: str) -> tuple[int, int]:
+    kinds = ("function", "class", "constant")
+    first = FIRST.index(name) if name in FIRST else len(FIRST)
+    return first, kinds.index(_kind(getattr(tooltrace, name)))
 
 
 def exceptions() -> list[type[Exception]]:
@@ -201,4 +221,5 @@ def _directive(module: str, name: str, value: Any) -> str:
     options = ["   :no-value:"] if kind == "data" else []
     if isinstance(value, type) and issubclass(value, Struct):
         options = ["   :no-members:"]  # the fields of a record are the columns of its table, which have a page
-    return "\n".join(("```{eval-rst}", f".. auto{kind}:: {module}.{name}", *options, "```"))
+    arguments = "()" if name in RETURNED else ""
+    return "\n".join(("```{eval-rst}", f".. auto{kind}:: {module}.{name}{arguments}", *options, "```"))

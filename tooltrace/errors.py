@@ -49,6 +49,7 @@ __all__ = [
     "MessageError",
     "MissingExtra",
     "NetworkStore",
+    "OverlappingInstallation",
     "PartlyRefused",
     "QueryCancelled",
     "QueryError",
@@ -268,7 +269,10 @@ class MissingExtra(ExportError, ImportError):
 
 
 class OverlappingInstallation(UserWarning):
-    """Another project, which has the same import name, is installed into the folder of the package."""
+    """Another project, which has the same import name, is installed into the folder of the package.
+
+    Issued by: ``import tooltrace``. docs/how-to/install.md has the repair.
+    """
 
 
 class UnwrittenCalls(UserWarning):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import is_not
 from typing import Any, NamedTuple
 
@@ -71,8 +71,11 @@ class Redaction:
 
     def redact_text(self, text: str) -> str:
         """Return ``text`` without secrets. JSON text is also redacted by key."""
-        present = hints(text, json=_like_json(text))
-        return text if present == () and not self._custom else self._text(text, present)
+        json = _like_json(text)
+        present = hints(text, json=json)
+        if present == () and not self._custom:
+            return text
+        return self._text(text, present) if json else self._mask_custom(_masked(text, present))
 
     def redact_value(self, value: Any) -> Any:
         """Return JSON data without secrets at any depth; ``value`` itself where it contains none."""
@@ -148,15 +151,23 @@ class Redaction:
 
 
 def _masked(text: str, present: Hints | None) -> str:
-    if not present:
-        return text
+    return _mask()(text, present) if present else text
+
+
+@cache
+def _mask() -> Callable[[str, Hints], str]:
     from tooltrace.redact.secret_patterns import masked  # imported here to keep `import tooltrace` fast
 
-    return masked(text, present)
+    return masked
 
 
 def _like_json(text: str) -> bool:
-    return text[:1] in ("{", "[") or text[:1].isspace()
+    """Whether ``text`` may be a JSON object or array, or a string after white space."""
+    first = text[:1]
+    if first.isspace():
+        first = text[:64].lstrip()[:1]
+        return first in ("{", "[", '"', "")  # "": more white space than that
+    return first in ("{", "[")
 
 
 class _KeyProperties(NamedTuple):

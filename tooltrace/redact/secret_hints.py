@@ -73,18 +73,24 @@ _COLON = rf"(?:O[g-v]|{_BASE64}(?:[DTjz][o-r]|{_BASE64}[AEIMQUYcgkosw048]6))"
 """The next characters of base64 that encode a colon in one of the next three bytes."""
 _IN_KEY = rf"(?i-u:passw(?:or)?d|passphrase|secret|(?:api|account|access|private|signing|encryption){_SEPARATOR}key|authorization|credential|cookie|connection{_SEPARATOR}string)"
 _END_OF_KEY = rf"(?i-u:pass|token|pwd|auth|jwt|ssn|cvv|card{_SEPARATOR}number|credit{_SEPARATOR}card)\\*\""
+_ALL_EXACT = (
+    r"-(?:u|-user)[ =][^\t-\r :\"']+:"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY|:\\*/\\*/[^\t-\r \"'/@]*@|eyJ[A-Za-z0-9_-]{5}[A-Za-z0-9_-]*\."
+    r"|[spr]k[-_][A-Za-z0-9_-]{16}|A(?:KIA|SIA|ROA|IDA|BIA|CCA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{16}|(?:hf_|npm_)[A-Za-z0-9]{16}"
+    r"|(?:gh[pousr]_|github_pat_|glpat-|x(?:ox[abeprs]|app)-|whsec_|GOCSPX-|pypi-|dop_v1_|SG\.|ya29\.)[A-Za-z0-9_.-]{10}"
+)
+_may_have_exact = literal_search(_ALL_EXACT)
+"""Whether a text may have a secret of a form with a case-sensitive hint."""
 _may_have_secret = literal_search(
     # a value after a name
     r"(?i-u:(?:passw(?:or)?d|passphrase|_pass|pwd|secret[A-Za-z0-9_?-]*|(?:api|account|private)[_-]?key"
     rf"|access[_-]?key(?:[_-]?id)?|token|authorization|cookie|credentials?){_GAP}[\"']?{_GAP}[:=])"
-    r"|-(?:password|passwd|pass|token|secret|api-?key)[ =]|-(?:u|-user)[ =][^\t-\r :\"']+:"
+    r"|-(?:password|passwd|pass|token|secret|api-?key)[ =]"
     r"|<(?i-u:password|passwd|secret|token|api_?key)>"
     rf"|(?i-u:bearer){_WHITE}{_GAP}[A-Za-z0-9._~+/\\-]*[0-9A-Z]"
     rf"|(?i-u:basic){_WHITE}{_GAP}(?:{_BASE64}{_BASE64}{_BASE64}{_BASE64})*{_COLON}"
     # a form of its own
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY|:\\*/\\*/[^\t-\r \"'/@]*@|eyJ[A-Za-z0-9_-]{5}[A-Za-z0-9_-]*\."
-    r"|[spr]k[-_][A-Za-z0-9_-]{16}|A(?:KIA|SIA|ROA|IDA|BIA|CCA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{16}|(?:hf_|npm_)[A-Za-z0-9]{16}"
-    r"|(?:gh[pousr]_|github_pat_|glpat-|x(?:ox[abeprs]|app)-|whsec_|GOCSPX-|pypi-|dop_v1_|SG\.|ya29\.)[A-Za-z0-9_.-]{10}"
+    rf"|{_ALL_EXACT}"
     # a key of JSON, the name of a pair {"name": …, "value": …}, and an escape that may hide a letter
     rf"|{_IN_KEY}(?:[^\"\n]|\\\")*\"{_GAP}:|{_END_OF_KEY}{_GAP}:"
     rf"|\"(?:name|key)\\*\"{_GAP}:{_GAP}\"(?:[^\"\n]|\\\")*(?:{_IN_KEY}|{_END_OF_KEY})"
@@ -107,21 +113,21 @@ def hints(data: str | bytes, *, json: bool) -> Hints | None:
     ``data`` is a text or its UTF-8 bytes. With ``json``, ``data`` may be JSON: the names of its keys count as hints,
     and None is returned where an escape may hide a hint.
     """
-    return _present(*_searched(data), json=json) if _may_have_secret(_ascii(data)) else ()
+    plain = _ascii(data)
+    if not _may_have_secret(plain):
+        return ()
+    exact, low = (plain, plain.lower()) if plain is data else _searched(data)
+    return _present(exact, low, json=json, with_exact=_may_have_exact(plain))
 
 
-def _present(exact: str, low: str, *, json: bool) -> Hints | None:
-    """Return the hints in ``exact`` and ``low``, see ``_searched``."""
-    present = [hint for hint in _ANY_CASE if hint in low]
-    if json:
-        if "\\u" in exact and _hidden_letter().search(exact):
-            return None
-        present += [hint for hint in _IN_KEYS if hint in low]
-    if present:
-        present = [hint for hint in present if _counts(_any_case_patterns().get(hint), low)]
-    for char, group in _EXACT:
+def _present(exact: str, low: str, *, json: bool, with_exact: bool) -> Hints | None:
+    """Return the hints in ``exact`` and ``low``, see ``_searched``; the case-sensitive ones if ``with_exact``."""
+    if json and "\\u" in exact and _hidden_letter().search(exact):
+        return None
+    present = [hint for hint, searches in _any_case(json) if hint in low and _counts(searches, low)]
+    for char, group in _exact() if with_exact else ():
         if char in exact:
-            present += [hint for hint in group if hint in exact and _counts(_exact_patterns().get(hint), exact)]
+            present += [hint for hint, searches in group if hint in exact and _counts(searches, exact)]
     return tuple(present)
 
 
@@ -165,8 +171,6 @@ def _searched(data: str | bytes) -> tuple[str, str]:
     `str` searches strings of one-byte characters fastest.
     """
     if isinstance(data, str):
-        if data.isascii():
-            return data, data.lower()
         data = data.encode("utf-8", "surrogatepass")
     low = data
     if not data.isascii():
@@ -176,13 +180,11 @@ def _searched(data: str | bytes) -> tuple[str, str]:
     return data.decode("latin-1"), low.lower().decode("latin-1")
 
 
-def _counts(searches: Searches | None, data: str) -> bool:
-    if searches is None:
-        return True
-    for search in searches:  # noqa: SIM110  # any() takes longer than the search in a short text
+def _counts(searches: Searches, data: str) -> bool:
+    for search in searches:  # any() takes longer than the search in a short text
         if search(data):
             return True
-    return False
+    return not searches
 
 
 @cache
@@ -191,13 +193,17 @@ def _hidden_letter() -> re.Pattern[str]:
 
 
 @cache
-def _any_case_patterns() -> dict[Hint, Searches]:
-    return {hint: _searches(sources) for hint, sources in _ANY_CASE_PATTERNS.items()}
+def _any_case(json: bool) -> tuple[tuple[Hint, Searches], ...]:
+    return _with_searches(_ANY_CASE + _IN_KEYS if json else _ANY_CASE, _ANY_CASE_PATTERNS)
 
 
 @cache
-def _exact_patterns() -> dict[Hint, Searches]:
-    return {hint: _searches(sources) for hint, sources in _EXACT_PATTERNS.items()}
+def _exact() -> tuple[tuple[str, tuple[tuple[Hint, Searches], ...]], ...]:
+    return tuple([(char, _with_searches(group, _EXACT_PATTERNS)) for char, group in _EXACT])
+
+
+def _with_searches(group: Hints, patterns: dict[Hint, tuple[str, ...]]) -> tuple[tuple[Hint, Searches], ...]:
+    return tuple([(hint, _searches(patterns.get(hint, ()))) for hint in group])
 
 
 def _searches(sources: Iterable[str]) -> Searches:

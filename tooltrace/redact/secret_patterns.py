@@ -10,9 +10,10 @@ import base64
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
+from typing import NamedTuple
 
-from tooltrace.redact.secret_hints import MASK, Hint, fold
+from tooltrace.redact.secret_hints import MASK, Hint, Hints, fold
 
 Places = Callable[[str, str, Iterable[Hint]], list[int]]
 """A function that returns the positions where a match may begin, in ascending order.
@@ -23,24 +24,21 @@ _NOT_REDACTED = r"(?!\[redacted\])"
 _AT_WORD_START = r"(?<![A-Za-z0-9])"
 _IS = r"\\*+[\"']?+\s{0,8}+[:=]\s{0,8}+"
 _SECRETS = r"secret(?!ar|ion|ive)[\w-]{0,40}+"
-_NAMED = (
-    rf"(?i:passw(?:or)?d|passphrase|\bpwd|_pass(?=\s?=)|{_SECRETS}|api[_-]?key|account[_-]?key"
-    r"|access[_-]?key(?:[_-]?id)?|private[_-]?key"
-    r"|(?<!page_)(?<!page-)(?<!page)(?<!continuation_)(?<!continuation)token)"
-)
 _NAMES: tuple[tuple[Hint, str], ...] = (
-    ("pass", r"passw(?:or)?d"),
-    ("pass", r"passphrase"),
-    ("pass", r"_pass"),
-    ("pwd", r"pwd"),
+    ("pass", r"pass(?:w(?:or)?d|phrase|(?<=_pass)(?=\s?=))"),
+    ("pwd", r"pwd(?<!\wpwd)"),
     ("secret", _SECRETS),
     ("key", r"api[_-]?key"),
     ("key", r"account[_-]?key"),
     ("key", r"access[_-]?key(?:[_-]?id)?"),
     ("key", r"private[_-]?key"),
-    ("token", r"token"),
+    (
+        "token",
+        r"token(?>(?<![_\-en]token)|(?<!page[_-]token)(?<!pagetoken)(?<!continuation_token)(?<!continuationtoken))",
+    ),
 )
-"""The alternatives of ``_NAMED`` in lower case, each from its literal on, with the hint of each."""
+"""The names that a secret value follows, in lower case, with the hint of each. Each begins with its literal, which `re`
+finds as fast as ``str.find``, and looks behind only then."""
 _QUOTES = ('"', "'", "\\")
 """First characters of values that have patterns of their own."""
 _BEARER = r"[A-Za-z0-9._~+/\-]"
@@ -74,6 +72,8 @@ class SecretPattern:
     def masked(self, text: str, low: str, present: Iterable[Hint]) -> str:
         """Return ``text`` with each match replaced by the mask; ``low`` is ``text`` in lower case."""
         if self.places is None:
+            if self.pattern.search(text) is None:
+                return text  # a search takes a fraction of what ``re.sub`` takes to prepare
             return self.pattern.sub(rf"\1{self.mask}" if self.pattern.groups else self.mask, text)
         return self.masked_at(self.places(text, low, present), text)
 
@@ -171,63 +171,82 @@ def _patterns() -> tuple[SecretPattern, ...]:
     )  # fmt: skip
 
 
+class _Value(NamedTuple):
+    """The pattern of a value that follows a secret name. The text of group 1 stays; ``mask`` replaces the rest."""
+
+    first: str
+    """The first character of the value; "" is any other than the characters of the other patterns."""
+    pattern: re.Pattern[str]
+    mask: str = MASK
+
+
 @cache
-def _named_patterns() -> tuple[tuple[str, SecretPattern], ...]:
-    """Return the patterns of secrets that follow a name, by the first character of the value; "" is any other."""
-    hints = tuple({hint for hint, _ in _NAMES})
-    bare = r"[^\s\"'\\&,;}\]]", r"\\(?![nrtu\"'\\])"
+def _value_patterns() -> tuple[_Value, ...]:
+    char, slash = r"[^\s\"'\\&,;}\]]", r"\\(?![nrtu\"'\\])"
     return (
-        ('"', SecretPattern(hints, rf"(?s:({_NAMED}{_IS})\"{_NOT_REDACTED}(?:[^\"\\]++|\\.)++\"?)", f'"{MASK}"')),
-        ("'", SecretPattern(hints, rf"(?s:({_NAMED}{_IS})'{_NOT_REDACTED}(?:[^'\\]++|\\.)++'?)", f"'{MASK}'")),
-        ("\\", SecretPattern(hints, rf"({_NAMED}{_IS}\\+[\"']){_NOT_REDACTED}[^\"'\\]+")),
-        (
-            "",
-            SecretPattern(
-                hints, rf"({_NAMED}{_IS}){_NOT_REDACTED}(?=(?:{bare[0]}|{bare[1]}){{3}})(?:{bare[0]}++|{bare[1]})++"
-            ),
-        ),
+        _Value('"', re.compile(rf"(?s:()\"{_NOT_REDACTED}(?:[^\"\\]++|\\.)++\"?)"), f'"{MASK}"'),
+        _Value("'", re.compile(rf"(?s:()'{_NOT_REDACTED}(?:[^'\\]++|\\.)++'?)"), f"'{MASK}'"),
+        _Value("\\", re.compile(rf"(\\+[\"']){_NOT_REDACTED}[^\"'\\]+")),
+        _Value("", re.compile(rf"(){_NOT_REDACTED}(?:{char}{{3}}|(?=(?:{char}|{slash}){{3}}))(?:{char}++|{slash})*+")),
     )
 
 
-def masked(text: str, present: Iterable[Hint]) -> str:
+@lru_cache(maxsize=256)
+def _to_run(present: Hints) -> tuple[tuple[SecretPattern, ...], tuple[re.Pattern[str], ...]]:
+    """Return the patterns that can match in a text with the hints ``present``, and the names that it can contain."""
+    return (
+        tuple([pattern for pattern in _patterns() if not set(present).isdisjoint(pattern.hints)]),
+        tuple([re.compile(source + _IS) for hint, source in _NAMES if hint in present]),
+    )
+
+
+def masked(text: str, present: Hints) -> str:
     """Return ``text`` with every secret of a known form masked; ``present`` are the hints that ``text`` may contain."""
+    patterns, names = _to_run(present)
     low = fold(text)
-    hints = frozenset(present)
-    for pattern in _patterns():
-        if not hints.isdisjoint(pattern.hints):
-            before, text = text, pattern.masked(text, low, hints)
-            if text != before:
-                low = fold(text)
-    names = [pattern for hint, pattern in _names() if hint in hints]
+    for pattern in patterns:
+        before, text = text, pattern.masked(text, low, present)
+        if text is not before and text != before:
+            low = fold(text)
     return _masked_values(names, text, low) if names else text
 
 
-@cache
-def _names() -> tuple[tuple[Hint, re.Pattern[str]], ...]:
-    """Return the patterns of a name that a value follows, with the hint of each."""
-    return tuple((hint, re.compile(source + _IS)) for hint, source in _NAMES)
-
-
 def _masked_values(names: Iterable[re.Pattern[str]], text: str, low: str) -> str:
-    by_name = {name: places for name in names if (places := _values(name, text, low))}
-    moved = False
-    for first, pattern in _named_patterns():
-        if moved:  # masking has moved the positions; it cannot add a name
-            low, moved = fold(text), False
-            by_name = {name: places for name in by_name if (places := _values(name, text, low))}
-        found = sorted(place for places in by_name.values() for place in places.get(first, ()))
-        before, text = text, pattern.masked_at(found, text)
-        moved = text is not before
+    """Return ``text`` with the value of each name masked: quoted ones first, which may contain names."""
+    places = _values(names, text, low)
+    for first, pattern, mask in _value_patterns():
+        if found := places.get(first):
+            before, text = text, _masked_after(found, text, pattern, mask)
+            if text is not before and first:  # masking has moved the positions; it cannot add a name
+                places = _values(names, text, fold(text))
     return text
 
 
-def _values(name: re.Pattern[str], text: str, low: str) -> dict[str, list[int]]:
-    """Return the positions where ``name`` has a value, by the first character of the value."""
-    by_first: dict[str, list[int]] = {}
-    for match in name.finditer(low):
-        first = text[match.end() : match.end() + 1]
-        if first == "\\" or first not in _QUOTES:  # a backslash begins either an escaped quoted value or a bare one
-            by_first.setdefault("", []).append(match.start())
-        if first in _QUOTES:
-            by_first.setdefault(first, []).append(match.start())
+def _values(names: Iterable[re.Pattern[str]], text: str, low: str) -> dict[str, list[tuple[int, int]]]:
+    """Return the positions of the names that have a value, and of the values, by the first character of the value."""
+    bare: list[tuple[int, int]] = []
+    by_first = {"": bare}
+    for name in names:
+        for match in name.finditer(low):
+            span = match.span()
+            first = text[span[1] : span[1] + 1]
+            if first not in _QUOTES:
+                bare.append(span)
+                continue
+            by_first.setdefault(first, []).append(span)
+            if first == "\\":  # it begins either an escaped quoted value or a bare one
+                bare.append(span)
     return by_first
+
+
+def _masked_after(found: list[tuple[int, int]], text: str, pattern: re.Pattern[str], mask: str) -> str:
+    """Return ``text`` with each value of ``found`` that matches ``pattern`` replaced by ``mask``."""
+    found.sort()
+    match_at = pattern.match
+    pieces: list[str] = []
+    done = 0
+    for name, value in found:
+        if name >= done and (match := match_at(text, value)) is not None:
+            pieces += (text[done : match.end(1)], mask)
+            done = match.end()
+    return "".join(pieces) + text[done:] if pieces else text
