@@ -91,7 +91,8 @@ def _wrapped(tool: Callable[..., Any], kept: deque[Any]) -> Callable[..., Any]:
         finally:
             duration = perf_counter_ns() - began
             _CURRENT.reset(token)
-            kept.append((trace, span, at, duration, sent, orjson.dumps(result, default=vars)))
+            copied = result if type(result) is str else orjson.dumps(result, default=vars)
+            kept.append((trace, span, at, duration, sent, copied))
         return result
 
     return call
