@@ -69,7 +69,7 @@ def _aims(quick: bool) -> list[str]:
 
 
 def _floors(quick: bool) -> list[str]:
-    return floors.table(apart(floors.floors, 30 if quick else 150))
+    return floors.table(apart(floors.floors, 30 if quick else 150), apart(floors.until_row, 5 if quick else 15))
 
 
 def _redaction(quick: bool) -> list[str]:

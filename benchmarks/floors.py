@@ -9,20 +9,26 @@ from contextvars import ContextVar
 from pathlib import Path
 from random import getrandbits
 from time import perf_counter_ns, process_time_ns, time_ns
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+from zlib import crc32
 
 import duckdb
+import msgspec
 import orjson
 import structlog
 
 import tooltrace as tt
 from benchmarks import rivals
 from benchmarks.bare_span import in_bare_span
-from benchmarks.payloads import payloads
-from benchmarks.rounds import BURST, Figure, burst, figure, frozen_heap
+from benchmarks.payloads import Payload, payloads
+from benchmarks.rounds import BURST, Figure, burst, digits, figure, frozen_heap, geometric_mean
+from tooltrace.store.journal_format import WIRE_NAMES
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.schema import ATTEMPTS, column_ddl, quote_identifier, quote_literal
 
 ROWS: Final = 20_000
+INSERTED: Final = 5_000
+"""Rows of each kind of call."""
 _CURRENT: Final[ContextVar[int]] = ContextVar("span")
 LINE: Final = {"event": "tool_call", "tool": "search", "call_id": "call_1", "attempt": 1, "status": "success", "ending": "returned",
                "duration_ms": 0.01, "trace_id": "0" * 32, "span_id": "0" * 16}  # fmt: skip
@@ -76,12 +82,17 @@ def _wrapped(tool: Callable[..., Any], kept: deque[Any]) -> Callable[..., Any]:
         trace, span, sent = getrandbits(128), getrandbits(64), orjson.dumps(arguments)
         token = _CURRENT.set(span)
         at, began = time_ns(), perf_counter_ns()
+        result: Any = None
         try:
             result = tool(**arguments)
+        except Exception as error:
+            result = str(error)
+            raise
         finally:
             duration = perf_counter_ns() - began
             _CURRENT.reset(token)
-        kept.append((trace, span, at, duration, sent, orjson.dumps(result)))
+            copied = result if type(result) is str else orjson.dumps(result, default=vars)
+            kept.append((trace, span, at, duration, sent, copied))
         return result
 
     return call
@@ -113,12 +124,111 @@ def _insert(store: Path) -> Callable[[], float]:
     return run
 
 
+class Floor(NamedTuple):
+    """The least that a call of one kind costs in this design: without rules, redaction, threads, queue and checks."""
+
+    caller: Figure
+    """As WRAPPER."""
+    line: Figure
+    """The line, encoded by msgspec from fields that are known, its checksum, and its part of a write of 200 lines."""
+    insert: Figure
+    """The line's part of an ``INSERT … FROM read_json`` into a table like that of the store, in a file."""
+
+    @property
+    def whole(self) -> Figure:
+        """The sum."""
+        return Figure(*map(sum, zip(*self, strict=True)))
+
+
+def until_row(folder: Path, rounds: int) -> dict[str, Floor]:
+    """Return the floor of each kind of call up to 6 KB."""
+    spans = rivals.everything_on(folder / "bare.duckdb")
+    kinds = {kind: payload for kind, payload in payloads(rivals.tool_response()).items() if payload.in_mean}
+    plain = kinds["plain dict"]
+    bare = plain.caller(in_bare_span(spans, plain.tool()))
+    found: dict[str, tuple[list[tuple[float, float]], ...]] = {kind: ([], [], []) for kind in kinds}
+    journals = {kind: _journal(folder / f"{number}", payload) for number, (kind, payload) in enumerate(kinds.items())}
+    kept: deque[Any] = deque()
+    with frozen_heap():
+        for kind, payload in kinds.items():
+            wrapped, untraced = payload.caller(_wrapped(payload.tool(), kept)), payload.caller(payload.tool())
+            write, insert = _write(journals[kind]), _insert_into_file(journals[kind])
+            for _ in range(rounds):
+                reference = burst(bare, BURST, spans.force_flush).caller
+                nothing = burst(untraced, BURST, _nothing).caller
+                costs = burst(wrapped, BURST, kept.clear).caller - nothing, write(), insert()
+                for pairs, cost in zip(found[kind], costs, strict=True):
+                    pairs.append((cost, reference))
+    return {kind: Floor(*map(figure, pairs)) for kind, pairs in found.items()}
+
+
+def _journal(folder: Path, payload: Payload) -> Path:
+    """Return a journal of calls with ``payload``."""
+    store = folder / "store.duckdb"
+    tt.configure(store=store, durability="batch")
+    call = payload.caller(tt.trace_tool(payload.tool()))
+    for _ in range(INSERTED):
+        call()
+    tt.flush()
+    (journal,) = StorePaths.of(store).journal.glob("*.jsonl")
+    return journal
+
+
+def _write(journal: Path) -> Callable[[], float]:
+    """Return a measurement: microseconds to encode and write a line of ``journal``."""
+    encode = msgspec.json.Encoder().encode
+    calls = []
+    for line in journal.read_bytes().splitlines()[:BURST]:
+        fields = orjson.loads(line)
+        embedded = {name: msgspec.Raw(orjson.dumps(fields[name])) for name in ("arguments", "result") if name in fields}
+        calls.append({**fields, **embedded})
+    file = os.open(journal.parent / "written", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def run() -> float:
+        before = process_time_ns()
+        lines: list[bytes] = []
+        for call in calls:
+            body = encode(call)
+            lines += (b"%08x" % crc32(body), body, b"\n")
+        os.write(file, b"".join(lines))
+        return (process_time_ns() - before) / BURST / 1e3
+
+    return run
+
+
+def _insert_into_file(journal: Path) -> Callable[[], float]:
+    """Return a measurement: microseconds of CPU of all threads for a further row of ``journal`` in a new table of a file."""
+    one = journal.parent / "one"
+    one.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
+    con = duckdb.connect(str(journal.parent / "floor.duckdb"))
+    con.execute("SET threads = 1")
+    con.execute("SET wal_autocheckpoint = '1 B'")
+    wire = [quote_identifier(WIRE_NAMES.get(column.name, column.name)) for column in ATTEMPTS.columns]
+    types = ", ".join(f"{name}: '{column.type}'" for name, column in zip(wire, ATTEMPTS.columns, strict=True))
+
+    def insert(path: Path) -> int:
+        con.execute(f"CREATE OR REPLACE TABLE floor ({column_ddl(ATTEMPTS, compressed=True)})")
+        before = process_time_ns()
+        con.execute(
+            f"INSERT INTO floor SELECT {', '.join(wire)} FROM read_json({quote_literal(str(path))}, "
+            f"format = 'newline_delimited', columns = {{{types}}})"
+        )
+        return process_time_ns() - before
+
+    def run() -> float:
+        return (insert(journal) - insert(one)) / (INSERTED - 1) / 1e3
+
+    return run
+
+
 def _nothing() -> None:
     pass
 
 
-def table(found: dict[str, Figure]) -> list[str]:
-    """Return the Markdown table."""
+def table(found: dict[str, Figure], by_kind: dict[str, Floor]) -> list[str]:
+    """Return the Markdown tables."""
+    whole = [floor.whole.ratio for floor in by_kind.values()]
+    means = (geometric_mean(figure.ratio for figure in column) for column in zip(*by_kind.values(), strict=True))
     return [
         "| part | payload | µs of CPU | × bare span |",
         "|---|---|---:|---:|",
@@ -126,4 +236,12 @@ def table(found: dict[str, Figure]) -> list[str]:
             f"| {name} | {PAYLOADS[name]} | {part.microseconds:.2f} | {part.ratio:.2f} |"
             for name, part in found.items()
         ),
+        "",
+        "| call | caller | line | insertion | until the row |",
+        "|---|---:|---:|---:|---:|",
+        *(
+            f"| {kind} | {floor.caller} | {floor.line} | {floor.insert} | {floor.whole} |"
+            for kind, floor in by_kind.items()
+        ),
+        f"| **geometric mean, × bare span** | {' | '.join(f'**{digits(mean)}**' for mean in means)} | **{digits(geometric_mean(whole))}** |",
     ]

@@ -99,19 +99,22 @@ def _setup(folder: Path, kinds: Mapping[str, Payload], *, everything_on: bool) -
 
 
 def folds(folder: Path, rounds: int) -> Costs:
-    """Return the CPU time of all threads to fold a row of each kind; opening and closing the store is left out."""
-    kinds = payloads(rivals.tool_response())
-    setup = _setup(folder, kinds, everything_on=False)
+    """Return the CPU time of all threads to fold a row of each kind; opening and closing the store is left out.
+
+    Each kind has a store of its own, because a fold also writes some of the earlier rows again.
+    """
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for call in setup.calls.values():
-        _fold_cpu(call, 1, setup)
     with frozen_heap():
-        for _ in range(rounds):
-            for kind, payload in kinds.items():
-                rows = FOLDED if payload.in_mean else FOLDED // 100
+        for number, (kind, payload) in enumerate(payloads(rivals.tool_response()).items()):
+            store = folder / f"{number}"
+            store.mkdir()
+            setup = _setup(store, {"plain dict": payloads()["plain dict"], kind: payload}, everything_on=False)
+            call, rows = setup.calls[kind], FOLDED if payload.in_mean else FOLDED // 100
+            _fold_cpu(call, 1, setup)
+            for _ in range(rounds):
                 bare = burst(setup.bare, BURST, setup.flush).caller
-                one = min(_fold_cpu(setup.calls[kind], 1, setup) for _ in range(2))
-                many = _fold_cpu(setup.calls[kind], rows, setup)
+                one = min(_fold_cpu(call, 1, setup) for _ in range(2))
+                many = _fold_cpu(call, rows, setup)
                 found[kind].append(((many - one) / (rows - 1) / 1e3, bare))
     return _figures(found)
 

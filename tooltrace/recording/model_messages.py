@@ -36,8 +36,13 @@ class AttemptOutcome(NamedTuple):
     """The outcome of an attempt, as far as it matters for a message to the model."""
 
     ran: bool
-    failure: tuple[str, ...] = ()
-    """Message and code of the error."""
+    message: str = ""
+    code: str = ""
+
+    @property
+    def failure(self) -> tuple[str, ...]:
+        """Message and code of the error, those that are not empty, with single spaces."""
+        return tuple(filter(None, (" ".join(part.split()) for part in (self.message, self.code))))
 
 
 _outcomes: LruMap[AttemptOutcome] = LruMap(5_000)
@@ -49,8 +54,8 @@ def remember_attempt(call: ToolCall) -> None:
     if call.ending in NOT_RUN:
         _outcomes.put(call.span_id, AttemptOutcome(ran=False))
     elif call.status == "error":
-        parts = (" ".join((part or "")[:MAX_REMEMBERED_CHARS].split()) for part in (call.error_message, call.code))
-        _outcomes.put(call.span_id, AttemptOutcome(ran=True, failure=tuple(filter(None, parts))))
+        message, code = (call.error_message or "")[:MAX_REMEMBERED_CHARS], (call.code or "")[:MAX_REMEMBERED_CHARS]
+        _outcomes.put(call.span_id, AttemptOutcome(ran=True, message=message, code=code))
 
 
 def reports_error(text: str, rules: Sequence[Rule], failure: Sequence[str] = ()) -> bool:

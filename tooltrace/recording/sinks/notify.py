@@ -66,7 +66,8 @@ class BatchSinks:
             report("log", lost=0)
 
     def _notify_of_call(self, attempt: Attempt) -> None:
-        call = attempt.record()
+        call = attempt.call  # made and remembered with the line
+        assert call is not None
         if self._durations is not None and call.duration_ms is not None:
             self._durations.add(Series.of(call), call.duration_ms, attempt)
         if self._events:
