@@ -42,8 +42,8 @@ PREFIXES = tuple(
         rf"(?P<message>{_FAILED}\s*[:：]\s*(?P<tail>.*))",
         r"<(?P<tag>(?:tool_use_)?error)>\s*(?P<message>[^<]+?)\s*</(?P=tag)>",
         r"usage: .{1,1500}\n\S{1,80}: error: (?P<message>[^\n]+)",
-        # SWE-agent and Claude Code, with advice to the model
-        r"(?P<message>(?:Your proposed edit has introduced new syntax error|The user doesn't want to (?:proceed|take this action)\b).*)",
+        # Claude Code, with advice to the model
+        r"(?P<message>The user doesn't want to (?:proceed|take this action)\b.*)",
         # CrewAI
         r"(?:I|It seems we) encountered an (?:unexpected )?error while trying to use the tool\b.{0,40}?: (?P<message>\S.*)",
         # MySQL and PDO
@@ -96,9 +96,9 @@ ONE_LINERS = tuple(
         ),
         r"(?i:exit(?:ed)?(?: with)? (?:code|status)):? (?P<exit>[1-9]\d{0,2})\b.{0,200}",
         rf"(?P<message>{_FAILED}(?: (?:with|after|because|due)\b.*|[.!]?))",
-        r"(?:\S*/)?(?:bash|sh|zsh|dash|ksh|fish): (?:line )?\d+: (?P<message>.+)",
+        r"(?:\S*/|-)?(?:bash|sh|zsh|dash|ksh|fish): (?:line )?\d+: (?P<message>.+)",
         (
-            r"(?:\S*/)?(?:bash|sh|zsh|dash|ksh|fish): (?P<message>(?:.*: )?(?:command not found|not found|No such file"
+            r"(?:\S*/|-)?(?:bash|sh|zsh|dash|ksh|fish): (?P<message>(?:.*: )?(?:command not found|not found|No such file"
             r"|Permission denied|syntax error|cannot |Is a directory|unbound variable|ambiguous redirect|no matches found).*)"
         ),
         (

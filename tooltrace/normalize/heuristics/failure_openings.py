@@ -81,6 +81,7 @@ OPENINGS = (
     r"(?:[Rr]an into|[Hh]it|[Gg]ot|[Ee]ncountered) (?:an? )?[A-Z]\w*(?:Error|Exception)\b.*",
     r"(?!The (?:test|issue|bug)\b)[A-Z][^.\n]{1,100}\. (?:The|Your) [\w -]{1,40} (?:was|were) not (?:created|deleted|updated|saved|sent|modified|written|changed|executed|applied|run|merged|uploaded)[.!]?",
     r"(?:[Pp]lease )?(?:[Pp]rovide|[Ss]pecify|[Uu]se|[Pp]ass|[Ss]et) either .{1,60} or .{1,60}, (?:but )?not both[.!]?",
+    r"(?:The )?(?i:argument|parameter|value|field|input|property) \S{1,80} has type \S{1,60}(?:,)? but (?:should be|expected|must be) \S.{0,60}",
     # Texts of the editors of Anthropic and Claude Code
     r"No changes to make: old_string and new_string are exactly the same\..{0,80}|No edit history found for \S{1,200}",
 )
