@@ -7,6 +7,7 @@ from hypothesis import given
 
 from tests.normalize.shapes import CERTAIN, lost, objects, read
 from tooltrace.normalize import normalize
+from tooltrace.normalize.heuristics import service_forms
 from tooltrace.normalize.heuristics.service_envelopes import ENVELOPES
 
 FAILURES = [
@@ -43,6 +44,19 @@ FAILURES = [
     ({"status": "error", "message": "m", "code": "E9"}, "E9", "m"),
     ({"chart": {"result": None, "error": {"code": "Not Found", "description": "symbol may be delisted"}}}, "NOT_FOUND", "symbol may be delisted"),
     ({"data": {"productCreate": {"product": None, "userErrors": [{"field": ["title"], "message": "Title can't be blank"}]}}}, "INVALID_PARAM", "Title can't be blank"),
+    ({"StatusCode": 200, "FunctionError": "Unhandled", "Payload": '{"errorMessage": "no such user", "errorType": "KeyError"}'}, "NOT_FOUND", "no such user"),
+    ({"StatusCode": 200, "FunctionError": "Unhandled", "Payload": "boom"}, "EXECUTION_ERROR", "boom"),
+    ({"non_field_errors": ["Unable to log in with provided credentials."]}, "INVALID_PARAM", "Unable to log in with provided credentials."),
+    ({"_index": "a", "_id": "1", "found": False}, "NOT_FOUND", "1 not found in a"),
+    ({"status": "NOT_FOUND", "html_attributions": []}, "NOT_FOUND", "NOT_FOUND"),
+    ({"queryresult": {"success": False, "error": {"code": "1", "msg": "Invalid appid"}, "numpods": 0}}, "INVALID_PARAM", "Invalid appid"),
+    ({"workflow_run_id": "w", "data": {"id": "w", "status": "failed", "outputs": None, "error": "node timed out"}}, "TIMEOUT", "node timed out"),
+    ({"id": "p", "status": "failed", "error": "CUDA broke", "output": None, "logs": ""}, "EXECUTION_ERROR", "CUDA broke"),
+    ({"results": [{"statement_id": 0, "error": "database not found: x"}]}, "NOT_FOUND", "database not found: x"),
+    ({"search_metadata": {"status": "Error"}, "error": "Unsupported domain."}, "INVALID_PARAM", "Unsupported domain."),
+    ({"errors": [{"code": "readonly", "text": "The wiki is read-only."}], "servedby": "x"}, "EXECUTION_ERROR", "The wiki is read-only."),
+    ({"Information": "The demo API key is for demo purposes only."}, "EXECUTION_ERROR", "The demo API key is for demo purposes only."),
+    ({"name": "RESOURCE_NOT_FOUND", "message": "It does not exist.", "debug_id": "d", "details": []}, "NOT_FOUND", "It does not exist."),
 ]  # fmt: skip
 
 
@@ -75,6 +89,18 @@ def test_an_envelope_of_a_failed_request(value: dict, code: str, message: str) -
         {"level": "error", "message": "Connection refused", "logger": "db", "timestamp": "2024"},
         {"return_code": 0, "stdout": "x"},
         {"Deleted": [{"Key": "a"}], "ResponseMetadata": {"HTTPStatusCode": 200}},
+        {"StatusCode": 200, "ExecutedVersion": "3", "Payload": '{"errorMessage": null}'},
+        {"_index": "a", "_id": "1", "found": True, "_source": {"error": "timeout"}},
+        {"found": False, "matches": []},
+        {"status": "ZERO_RESULTS", "candidates": []},
+        {"id": "p", "status": "failed", "error": "out of disk", "output": "3 rows", "logs": "x"},
+        {"id": 1, "state": "failed", "error": "out of disk", "started": "2024"},
+        {"workflow_run_id": "w", "data": {"id": "w", "status": "succeeded", "outputs": {"error": "x"}, "error": ""}},
+        {"results": [{"statement_id": 0, "series": [{"name": "errors"}]}]},
+        {"search_metadata": {"status": "Success"}, "error": "Google hasn't returned any results for this query."},
+        {"note": "Ask for the API key on Monday.", "id": 4},
+        {"标题": "系统错误公告", "状态": "失败", "负责人": "林月", "原因": "停电"},
+        {"结果": "查询成功", "错误": None},
     ],
 )
 def test_an_answer_with_the_members_of_an_envelope(value: dict) -> None:
@@ -85,6 +111,7 @@ def test_an_answer_with_the_members_of_an_envelope(value: dict) -> None:
     ("value", "reason"),
     [
         ({"Deleted": [{"Key": "a"}], "Errors": [{"Key": "b", "Code": "AccessDenied", "Message": "Access Denied"}]}, "Access Denied"),
+        ({"responses": [{"id": "1", "status": 200, "body": {}}, {"id": "2", "status": 404, "body": {}}]}, "1 of 2 failed"),
         ({"results": [{"url": "a"}], "failed_results": [{"url": "b", "error": "cannot fetch"}], "response_time": 1}, "cannot fetch"),
     ],
 )  # fmt: skip
@@ -96,3 +123,34 @@ def test_a_request_for_several_things_of_which_some_failed(value: dict, reason: 
 @given(objects(*{name for each in ENVELOPES for name in (each.code, *each.messages)}, "request_id", "data", "status"))
 def test_no_member_of_an_envelope_is_lost(value: dict) -> None:
     assert lost(value, read(value)) == []
+
+
+@given(objects(*service_forms.MEMBERS, "status", "error", "id", "output", "status_code", "data"))
+def test_no_member_of_an_answer_of_one_service_is_lost(value: dict) -> None:
+    assert lost(value, read(value)) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"错误": "查询失败", "错误码": 500}, "查询失败"),
+        ({"状态": "失败", "原因": "余额不足"}, "余额不足"),
+        ({"成功": False, "原因": "库存不足"}, "库存不足"),
+    ],
+)
+def test_members_with_chinese_names_mean_what_the_english_ones_do(value: dict, message: str) -> None:
+    found = read(value)
+    assert (found.status, found.error.message) == ("error", message)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"error": {"code": "", "message": {"lang": "en-US", "value": "Bad syntax."}}}, "Bad syntax."),
+        ({"type": "ErrorResponse", "error": {"status": 422, "code": "X", "detail": "Unable to validate"}, "time": 1}, "Unable to validate"),
+        ({"error": {"code": "no_token", "message": "IAM failed", "type": "invalid_request_error"}, "id": "as-1"}, "IAM failed"),
+    ],
+)  # fmt: skip
+def test_the_body_of_an_error_with_the_members_of_one_service(value: dict, message: str) -> None:
+    found = read(value)
+    assert (found.status, found.error.message) == ("error", message)

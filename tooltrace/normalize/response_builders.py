@@ -358,6 +358,8 @@ def read_error(error: Any) -> dict[str, Any]:
         return {**first, "context": {**(first.get("context") or {}), "errors": error}} if len(error) > 1 else first
     if not isinstance(error, dict):
         return {"message": error, "type": error} if _is_type(error) else {"message": error}
+    if isinstance(worded := error.get("message"), dict) and isinstance(worded.get("value"), str):  # OData
+        error = {**error, "message": worded["value"]}
     members = MemberReader(error)
     out = {
         "message": members.pop_nonempty(*_MESSAGES, only=str) or members.pop(*_MESSAGES),

@@ -94,6 +94,14 @@ _NEXT: dict[str, NextAction] = {
 }  # fmt: skip
 
 
+_CHINESE = {
+    **dict.fromkeys(("错误", "异常", "报错"), "error"), **dict.fromkeys(("错误信息", "错误消息", "错误描述"), "error_message"),
+    **dict.fromkeys(("错误码", "错误代码"), "error_code"), "错误类型": "error_type", "状态": "status", "状态码": "status_code", "代码": "code",
+    **dict.fromkeys(("消息", "信息", "提示"), "message"), "原因": "reason", "详情": "detail", "建议": "suggestion",
+    "成功": "success", "是否成功": "success", "数据": "data", "结果": "result",
+}  # fmt: skip
+"""Chinese names of the members of an error, and of the members beside it."""
+
 _NAME = 100
 """Maximum characters of a name; no name that a rule recognises is longer."""
 
@@ -101,14 +109,15 @@ _NAME = 100
 def snake_case(word: str) -> str:
     """Return ``word`` in lower case with underscores.
 
-    ``nextAction``, ``next-action`` and ``NextAction`` give the same name.
+    ``nextAction``, ``next-action`` and ``NextAction`` give the same name, and a Chinese name of a member of an error gives the
+    English one.
     """
     return _known_snake(word) if len(word) <= _NAME else _spelled(word[:_NAME])
 
 
 @lru_cache(maxsize=8192)
 def _known_snake(word: str) -> str:
-    return _spelled(word)
+    return _CHINESE.get(word) or _spelled(word)
 
 
 def _spelled(word: str) -> str:

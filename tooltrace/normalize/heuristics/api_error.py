@@ -12,6 +12,10 @@ from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import http_status, lookup_code
 
 _OTHER_MEMBERS = frozenset({"error", "type", "request_id", "status", "status_code", "trace_id"})
+_OF_A_REQUEST = frozenset({"error", "id"})
+"""Members of an error with the id of the request: Qianfan, and OpenAI's form elsewhere."""
+_OF_AN_ANSWER = frozenset({"error", "type", "time"})
+"""Members of an error with the form and the time of the answer: Brave."""
 _AWS_FAULT = lazy(r"(?:Exception|Error|Fault|Failure)$")
 _SALESFORCE = frozenset({"message", "errorCode", "fields", "extendedErrorDetails"})
 _JSON_API = frozenset({"id", "links", "status", "code", "title", "detail", "source", "meta"})
@@ -32,11 +36,17 @@ def RULE(view: ResultView) -> ToolResponse | None:
 
 def _one_error(data: dict[str, Any]) -> ToolResponse | None:
     error = data.get("error")
-    if not isinstance(error, dict) or not MemberReader(data).names() <= _OTHER_MEMBERS:
+    if not isinstance(error, dict):
         return None
-    if not isinstance(error.get("message"), str) or not {"type", "code", "status"} & set(error):
+    names = MemberReader(data).names()
+    if names == _OF_A_REQUEST and not {"message", "code", "type"} <= set(error):
         return None
-    if data.get("type", "error") != "error":
+    if not (names <= _OTHER_MEMBERS or names == _OF_A_REQUEST or names <= _OF_AN_ANSWER):
+        return None
+    words = error.get("message", error.get("detail") if "ErrorResponse" in data.values() else None)
+    if not isinstance(words, str) or not {"type", "code", "status"} & set(error):
+        return None
+    if data.get("type", "error") not in ("error", "ErrorResponse"):
         return None
     reading = read_error(error)
     status = error.get("status")  # Google's own word is more specific than the HTTP status

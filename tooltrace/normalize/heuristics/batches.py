@@ -14,7 +14,7 @@ from tooltrace.normalize.heuristics import failed_lists
 from tooltrace.normalize.member_reader import MemberReader, Readers
 from tooltrace.normalize.response_builders import build_error, build_response, read_error
 from tooltrace.normalize.rule import Matches, ResultView, Rule, builtin
-from tooltrace.normalize.terms import lookup_code, snake_case
+from tooltrace.normalize.terms import http_status, lookup_code, snake_case
 
 _LEFT = ("UnprocessedItems", "UnprocessedKeys")
 _COUNTS = {"FailedPutCount": "RequestResponses", "FailedRecordCount": "Records", "FailedEntryCount": "Entries"}
@@ -41,6 +41,7 @@ _OF_A_PART = frozenset(
 _LISTS = ("results", "items", "responses")
 _HOLDERS = ("output", "data")
 _CODE_AND_MESSAGE = frozenset({"code", "message"})
+_OF_A_RESPONSE = frozenset({"id", "status", "body"})
 _BARE = frozenset({"code", "message", "request_id", "type"})
 """Members of a row that is nothing but an error."""
 
@@ -164,7 +165,7 @@ def ROWS(view: ResultView) -> ToolResponse | None:
     rows = _rows(view.data)
     if rows is None or len(rows) < 2 or not all(isinstance(row, dict) and row for row in rows):
         return None
-    failed = _flagged(rows) or _bare_errors(rows)
+    failed = _flagged(rows) or _bare_errors(rows) or _http_failures(rows)
     if not failed or len(failed) == len(rows):
         return None
     return build_response("partial", "", view.data, reason=f"{len(failed)} of {len(rows)} failed")
@@ -218,6 +219,13 @@ def _bare_errors(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return []
     others = [row for row in rows if row not in failed]
     return failed if all(_CODE_AND_MESSAGE.isdisjoint(row) for row in others) else []
+
+
+def _http_failures(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the failed responses of a batch of HTTP requests, each with its id, status and body (Microsoft Graph)."""
+    if not all(_OF_A_RESPONSE <= row.keys() <= _OF_A_RESPONSE | {"headers"} for row in rows):
+        return []
+    return [row for row in rows if http_status(row["status"])]
 
 
 RULES: tuple[Rule, ...] = (BATCH, ROWS)

@@ -242,6 +242,8 @@ def _is_message(item: Any) -> bool:
     if _OF_A_FINDING & inner.names():
         return False
     words = inner.pop_nonempty(*_MESSAGE_MEMBERS, only=str)
+    if words is None and isinstance(worded := inner.get("message"), dict):  # OData
+        words = worded.get("value") if isinstance(worded.get("value"), str) else None
     code, kind = inner.pop_nonempty("code", "error_code"), inner.pop_nonempty("type", "error_type", only=str)
     if words is not None:
         return not is_no_error_phrase(words)

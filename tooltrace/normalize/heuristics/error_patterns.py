@@ -36,12 +36,14 @@ PREFIXES = tuple(
         ),
         r"(?:(?i:(?:fatal |unexpected |tool |runtime |internal )?error)|Exception|EXCEPTION|fatal|FATAL)\s*[:：]\s*(?P<message>\S.*)",
         r"(?i:error)\s*(?:\[(?P<code>[\w. -]{1,40})\]|\((?P<code2>[\w. -]{1,40})\))\s*[:：-]?\s*(?P<message>\S.*)",
-        r"\[(?i:error)\]\s*[:：]?\s*(?P<message>\S.*)",
+        r"\[(?i:error|timeout|timed out|exception)\]\s*[:：]?\s*(?P<message>\S.*)",
         r"(?P<message>(?i:error|exception|an error occurred) (?:while |when |in |during |from |occurred|trying to ).{0,160}?[:：].*)",
         rf"(?P<message>(?i:error) (?:{_DOING})ing\b.{{0,160}}?[:：].*)",
         rf"(?P<message>{_FAILED}\s*[:：]\s*(?P<tail>.*))",
         r"<(?P<tag>(?:tool_use_)?error)>\s*(?P<message>[^<]+?)\s*</(?P=tag)>",
         r"usage: .{1,1500}\n\S{1,80}: error: (?P<message>[^\n]+)",
+        # Claude Code, with advice to the model
+        r"(?P<message>The user doesn't want to (?:proceed|take this action)\b.*)",
         # CrewAI
         r"(?:I|It seems we) encountered an (?:unexpected )?error while trying to use the tool\b.{0,40}?: (?P<message>\S.*)",
         # MySQL and PDO
@@ -94,9 +96,9 @@ ONE_LINERS = tuple(
         ),
         r"(?i:exit(?:ed)?(?: with)? (?:code|status)):? (?P<exit>[1-9]\d{0,2})\b.{0,200}",
         rf"(?P<message>{_FAILED}(?: (?:with|after|because|due)\b.*|[.!]?))",
-        r"(?:\S*/)?(?:bash|sh|zsh|dash|ksh|fish): (?:line )?\d+: (?P<message>.+)",
+        r"(?:\S*/|-)?(?:bash|sh|zsh|dash|ksh|fish): (?:line )?\d+: (?P<message>.+)",
         (
-            r"(?:\S*/)?(?:bash|sh|zsh|dash|ksh|fish): (?P<message>(?:.*: )?(?:command not found|not found|No such file"
+            r"(?:\S*/|-)?(?:bash|sh|zsh|dash|ksh|fish): (?P<message>(?:.*: )?(?:command not found|not found|No such file"
             r"|Permission denied|syntax error|cannot |Is a directory|unbound variable|ambiguous redirect|no matches found).*)"
         ),
         (

@@ -20,7 +20,7 @@ _OF_A_CODE = frozenset({"error_code", "message", "details", "request_id"})
 
 
 def read_error_shape(_: dict[str, Any], members: MemberReader) -> ToolResponse | None:
-    """Read the forms of MongoDB, DigitalOcean, Etherscan and Databricks, JavaScript's errors, and JSON-RPC 1."""
+    """Read the forms of MongoDB, DigitalOcean, Etherscan, Databricks and PayPal, JavaScript's errors, and JSON-RPC 1."""
     names, message = members.names(), members.get("message")
     if members.get("ok") == 0 and isinstance(members.get("errmsg"), str) and "code" in names:
         return _build(members, "errmsg", members.get("code_name"))
@@ -33,6 +33,8 @@ def read_error_shape(_: dict[str, Any], members: MemberReader) -> ToolResponse |
         return _build(members, "result", None)
     name, code, word = members.get("name"), members.get("error_code"), members.get("id")
     if isinstance(name, str) and _ERROR_NAME.fullmatch(name) and names <= _OF_A_JS_ERROR:
+        return _build(members, "message", name)
+    if isinstance(name, str) and _CODE.fullmatch(name) and "debug_id" in names:
         return _build(members, "message", name)
     if isinstance(code, str) and _CODE.fullmatch(code) and names <= _OF_A_CODE:
         return _build(members, "message", code)

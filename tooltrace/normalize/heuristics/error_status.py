@@ -22,7 +22,7 @@ from tooltrace.normalize.response_builders import build_error, merge_context, re
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import guess_code_from_message, http_status, lookup_code
 
-_FAILED = frozenset({"error", "fail", "failed", "failure", "exception"})
+_FAILED = frozenset({"error", "fail", "failed", "failure", "exception", "失败", "错误"})
 _STATES = ("status", "result", "type", "outcome")
 _NUMBERS = ("status_code", "http_status", "http_code", "status", "code", "error_code")
 _FLAGS = ("failed", "is_error", "has_error", "did_error", "errored", "has_failed", "unreachable")

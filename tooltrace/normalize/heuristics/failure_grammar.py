@@ -58,7 +58,7 @@ OPENINGS = (
     r"(?:[A-Z]\w+ ){0,3}(?i:authentication|authori[sz]ation|log-?in|sign-?in) (?:is )?required[.:!,] ?\S.*",
     # A limit, and nothing that came back
     r"(?!The |This |When |If )(?:[A-Z][\w'-]*|[\w'-]+)(?: [\w'-]+){0,4} (?i:limit|quota|depth|length|size|tokens?|budget) (?:was |has been )?(?:reached|exceeded)[.!]?(?: [(.:—-].{0,120})?",
-    r"(?!The |This )[A-Z][\w-]*(?: [\w-]+){0,3}(?: \([^()\n]{1,60}\))? (?:exceeds (?:the )?(?:maximum|limit|allowed|max)\b.*|(?:is )?too (?:large|long|big|many)(?:[.!]| \(.{1,60}\)[.!]?|: .{1,80})?)",
+    r"(?!The |This )[A-Z][\w-]*(?: [\w-]+){0,3}(?: \([^()\n]{1,60}\))? (?:exceeds (?:the )?(?:maximum|limit|allowed|max)\b.*|(?:is )?too (?:large|long|big|many)(?:[.!]| \(.{1,60}\)[.!]?|: .{1,240})?)",
     r"No (?:response|reply|answer) (?:from|received from|within|after) [^\n]{1,80}",
     r"(?:Server|Client|Peer|Remote(?: end)?|Connection|Browser|Socket|Stream|Host)(?: \w+)? (?:disconnected|closed (?:the )?connection|hung up|went away)\b.{0,100}",
     r"(?:Agent|Task|Run|Execution|Process|Script|Job|Tool) (?:was )?(?:stopped|terminated|aborted|halted|killed) (?:due to|because of|after) .{1,120}",

@@ -75,5 +75,14 @@ OPENINGS = (
     r"You(?:'re| are) not (?:an? |the |in |part of |able to |allowed |currently )?(?:member|owner|admin\w*|participant|collaborator|subscriber|signed|registered|permitted|authori[sz]ed|connected|logged|the|a)\b.{0,100}",
     r"(?i:credit |account |wallet |token )?(?:[Bb]alance|[Cc]redits?|[Ff]unds|[Qq]uota|[Aa]llowance) (?:is |are |was |has been )?(?:too low|insufficient|exhausted|used up|depleted|not enough|not sufficient|expired|exceeded|empty)\b.{0,100}",
     r"(?:[\w-]+ ){0,3}(?:limit|quota) (?:reached|exceeded|exhausted|hit)[.!,;:] ?\S.{0,120}",
+    # Refusals by the user
+    r"\w+ requested permissions? to .{1,160}, but you haven't granted (?:it|them) yet.*",
+    # "Ran into UnicodeDecodeError … while trying to read a.bin", "The branch was not merged. The branch was not deleted."
+    r"(?:[Rr]an into|[Hh]it|[Gg]ot|[Ee]ncountered) (?:an? )?[A-Z]\w*(?:Error|Exception)\b.*",
+    r"(?!The (?:test|issue|bug)\b)[A-Z][^.\n]{1,100}\. (?:The|Your) [\w -]{1,40} (?:was|were) not (?:created|deleted|updated|saved|sent|modified|written|changed|executed|applied|run|merged|uploaded)[.!]?",
+    r"(?:[Pp]lease )?(?:[Pp]rovide|[Ss]pecify|[Uu]se|[Pp]ass|[Ss]et) either .{1,60} or .{1,60}, (?:but )?not both[.!]?",
+    r"(?:The )?(?i:argument|parameter|value|field|input|property) \S{1,80} has type \S{1,60}(?:,)? but (?:should be|expected|must be) \S.{0,60}",
+    # Texts of the editors of Anthropic and Claude Code
+    r"No changes to make: old_string and new_string are exactly the same\..{0,80}|No edit history found for \S{1,200}",
 )
 """First lines that report the tool's own failure."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
-from tooltrace.normalize.heuristics import error_shapes
+from tooltrace.normalize.heuristics import error_shapes, service_forms
 from tooltrace.normalize.heuristics.error_members import describes_an_entity, has_data, is_empty, unknown_members
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
 from tooltrace.normalize.member_reader import MemberReader, Readers
@@ -118,7 +118,7 @@ _GRPC = {
         members=(
             *_NAMES, "status", "object", "error", "error_messages", "error_summary", "retry_after", "response", "kind",
             "data", "output", "base_resp", "msg", *error_shapes.MEMBERS, "chart", "finance", "quote_summary", "sign", "header", "head",
-            *_FAULTS, "response_metadata", "sys",
+            *_FAULTS, "response_metadata", "sys", *service_forms.MEMBERS,
         ),
     ),
 )  # fmt: skip
@@ -422,4 +422,5 @@ _READERS: Readers[Callable[[dict[str, Any], MemberReader], ToolResponse | None]]
     (frozenset({"data"}), _user_errors),
     (frozenset(_FAULTS), _by_fault),
     (frozenset(error_shapes.MEMBERS), error_shapes.read_error_shape),
+    *service_forms.READERS,
 )
