@@ -144,7 +144,7 @@ def params_for(con: Any, name: str) -> dict[str, Any]:
     middle = first + (last - first) / 2
     known = {
         "since": middle if name in ("overview", "compare", "gap") else None,
-        "before": first + timedelta(hours=1),
+        "before": first + timedelta(hours=1) if name != "find" else None,  # of find, it is where the next page begins
         "before_until": middle,
         "until": last if name == "burn_rate" else None,
         "id": "call_0000",
