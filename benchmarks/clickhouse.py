@@ -130,20 +130,28 @@ def step(what: str, work: Callable[[], Any]) -> None:
     say(f"{what}: {time.perf_counter() - began:.1f} s")
 
 
+REQUIRED: dict[str, dict[str, Any]] = {
+    "find": {"text": "nowherefound"},
+    "conversation_calls": {"conversation": "conversation_101"},
+    "version_pairs": {"before_version": "1.1", "version": "1.2"},
+}
+"""Parameters without which a query does not run; the text is in no attempt, so that all are searched."""
+
+
 def params_for(con: Any, name: str) -> dict[str, Any]:
     """Return the parameters that the query needs on this history."""
     first, last = con.execute("SELECT min(started_at), max(started_at) FROM attempts").fetchall()[0]
     middle = first + (last - first) / 2
     known = {
         "since": middle if name in ("overview", "compare", "gap") else None,
-        "before": first + timedelta(hours=1),
+        "before": first + timedelta(hours=1) if name != "find" else None,  # of find, it is where the next page begins
         "before_until": middle,
         "until": last if name == "burn_rate" else None,
         "id": "call_0000",
         "call_id": "call_0000",
     }
     takes = {parameter.name for parameter in find(name).header.parameters}
-    return {key: value for key, value in known.items() if key in takes and value is not None}
+    return {key: value for key, value in known.items() if key in takes and value is not None} | REQUIRED.get(name, {})
 
 
 STORES = {"DuckDB": "", "ClickHouse, views": "otel", "ClickHouse, tables": "tables"}

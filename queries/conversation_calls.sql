@@ -4,7 +4,7 @@
 -- (`tooltrace diff`).
 --
 -- parameters:
---   conversation  text             id of the conversation
+--   conversation  text             id of the conversation; of calls without one, that of the trace
 --   limit         integer = 20000  maximum number of rows
 -- columns:
 --   started_at    time   start of the first attempt
@@ -32,7 +32,7 @@ WITH calls_of AS (
         sum(duration_ms) AS duration_ms,
         arg_max(span_id, attempt_order(attempt, started_at, span_id)) AS span_id
     FROM attempts
-    WHERE conversation_id = $conversation
+    WHERE draw_key(conversation_id, trace_id) = $conversation
     GROUP BY tool, call_id
 )
 SELECT
@@ -52,6 +52,6 @@ SELECT
     c.span_id
 FROM calls_of AS c
 JOIN attempts AS a ON a.span_id = c.span_id
-WHERE a.conversation_id = $conversation
+WHERE draw_key(a.conversation_id, a.trace_id) = $conversation
 ORDER BY c.started_at, c.span_id
 LIMIT $limit

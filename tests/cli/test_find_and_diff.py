@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from tests.stores import create_empty_store
 from tooltrace.cli import cli
-from tooltrace.core.records import ToolCall
+from tooltrace.core.records import Outcome, ToolCall
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
@@ -120,3 +120,64 @@ def test_show_of_an_unknown_conversation_names_the_store(store):
     code, _, err = run("show", "--conversation", "three", store)
     assert code == 1
     assert f"no conversation in {store} has the id 'three'" in " ".join(err.split())
+
+
+RUNS = ("a" * 32, "b" * 32)
+"""Traces of two runs without a conversation; the second one repeats a call, and waits longer for the last one."""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    path = tmp_path_factory.mktemp("runs") / "runs.duckdb"
+    journal = Journal(StorePaths.of(path).journal)
+    calls = [(RUNS[0], "search", 10.0), (RUNS[0], "pay", 100.0)]
+    calls += [*[(RUNS[1], "search", 10.0)] * 3, (RUNS[1], "pay", 500.0)]
+    for number, (trace, tool, lasted) in enumerate(calls, 1):
+        known = {"arguments": '{"q":"tea"}', "result": "[]", "status": "success", "duration_ms": lasted}
+        identity = {"call_id": f"call_{number}", "trace_id": trace, "span_id": f"{number:016x}"}
+        journal.write(encode(ToolCall(tool=tool, started_at=START + timedelta(seconds=number), **identity, **known)))
+    journal.close()
+    return str(create_empty_store(path))
+
+
+def test_the_id_that_loops_gives_to_calls_without_a_conversation_can_be_shown(runs):
+    _, out, _ = run("query", "loops", runs, "-f", "json")
+    assert [row["conversation"] for row in json.loads(out)] == [RUNS[1]]
+    code, out, err = run("show", "--conversation", RUNS[1], runs)
+    assert code == 0, err
+    shown = out.splitlines()
+    assert "search: repeat, 3 rounds" in shown[0]
+    assert [line.split()[2:4] for line in shown if "call_5" in line and line.startswith("  +")] == [["search", "loop"]]
+    assert sum("search" in line for line in shown[1:]) == 3
+
+
+def test_two_runs_without_a_conversation_are_compared_by_their_traces(runs):
+    code, out, err = run("diff", *RUNS, "-s", runs, "-f", "json")
+    assert code == 0, err
+    assert sorted((row["kind"], row["tool"]) for row in json.loads(out)) == [
+        ("added", "search"), ("added", "search"), ("same", "pay"), ("same", "search"),
+    ]  # fmt: skip
+
+
+def test_diff_marks_a_duration_that_differs(runs):
+    _, out, _ = run("diff", *RUNS, "-s", runs)
+    assert [line.strip() for line in out.splitlines() if "pay" in line] == ["pay  100.0 ms → 500.0 ms  5 × as long"]
+    assert [line for line in out.splitlines() if "as long" in line or "as fast" in line and "pay" not in line] == [
+        "  pay  100.0 ms → 500.0 ms  5 × as long"
+    ]
+    _, out, _ = run("diff", *reversed(RUNS), "-s", runs)
+    assert "pay  500.0 ms → 100.0 ms  5 × as fast" in out
+    _, out, _ = run("diff", *RUNS, "-s", runs, "-f", "json")
+    assert {row["duration_factor"] for row in json.loads(out)} == {None, 5.0}
+
+
+def test_show_begins_with_the_outcome_of_the_conversation(tmp_path):
+    path = tmp_path / "labelled.duckdb"
+    journal = Journal(StorePaths.of(path).journal)
+    identity = {"call_id": "a", "conversation_id": "one", "trace_id": "1" * 32, "span_id": "1" * 16}
+    journal.write(encode(ToolCall(tool="pay", started_at=START, status="success", **identity)))
+    label = {"target_kind": "conversation", "labeler": "check", "labeled_at": START}
+    journal.write(encode(Outcome(conversation_id="one", score=0.8, **label)))
+    journal.close()
+    _, out, err = run("show", "--conversation", "one", str(create_empty_store(path)))
+    assert out.splitlines()[0].split() == ["outcome", "goal", "reached", "score", "0.8,", "by", "check"], err

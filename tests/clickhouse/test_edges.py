@@ -212,6 +212,15 @@ def test_both_engines_agree(case: Any, engine: Any, name: str) -> None:
             assert not differences(found, house)[:5], by
 
 
+def test_both_engines_list_the_calls_of_a_trace_without_a_conversation(case: Any, engine: Any) -> None:
+    database, con = case
+    listed = "SELECT DISTINCT trace_id FROM attempts WHERE conversation_id IS NULL ORDER BY ALL LIMIT 3"
+    for (trace,) in con.execute(listed).fetchall():
+        found, house = both(con, engine, database, "conversation_calls", conversation=trace)
+        assert found
+        assert not differences(found, house)[:5]
+
+
 def naive(value: Any) -> Any:
     return value.replace(tzinfo=None) if isinstance(value, datetime) else value
 

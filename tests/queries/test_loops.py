@@ -119,6 +119,37 @@ def test_a_loop_after_progress_is_a_loop(engine, talk):
     assert kinds(engine(*talk.records)) == [("job", "repeat", 1, 4)]
 
 
+@pytest.mark.parametrize(
+    "window",
+    [
+        lambda hour: {"at": f"2026-03-01T{hour:02d}:00:00Z"},
+        lambda hour: {"start": f"2026-03-01T09:{hour:02d}:00+01:00", "end": f"2026-03-01T09:{hour + 1:02d}:00+01:00"},
+        lambda hour: {"since": f"2026-03-01 {hour:02d}:30", "limit": 50},
+        lambda hour: {"room": "A", "slot": f"{hour}:30:00"},
+        lambda hour: {"after": f"2026-03-01T{hour:02d}:00:00.000Z"},
+    ],
+)
+def test_slots_and_windows_of_time_are_pages(engine, talk, window):
+    for hour in range(9, 17):
+        talk.call("free", window(hour), [])
+    assert kinds(engine(*talk.records)) == []
+
+
+def test_the_time_of_the_request_is_left_out_at_a_full_minute_of_which_it_has_a_part(engine, talk):
+    for at in ("12:00:05", "12:01:00.250", "12:02:59", "12:03:10"):
+        talk.call("status", {"host": "db-1", "at": f"2026-03-01T{at}+00:00"}, "down")
+    assert kinds(engine(*talk.records)) == [("status", "repeat", 1, 4)]
+
+
+def test_calls_of_a_tool_that_returns_nothing_are_not_compared(engine, make, talk):
+    """The price of no false alarm for an agent that scrolls: docs/explanation/loops.md says so."""
+    pressed = [
+        make(conversation_id="a", arguments='{"key":"down"}', started_at=talk.now + timedelta(seconds=5 * step), rule="none")
+        for step in range(5)
+    ]  # fmt: skip
+    assert kinds(engine(*pressed)) == []
+
+
 def test_a_result_that_flaps_makes_none(engine, talk):
     for result in ("3", "2", "3", "2", "3", "2"):
         talk.call("queue_length", {}, result)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 
 import httpx
+import msgspec
 import pytest
 
 from .conftest import call
@@ -58,3 +61,25 @@ def test_the_pages_ask_for_their_mark(client):
     assert 'hx-get="/loops"' in client.get("/calls").text
     assert 'hx-get="/loops?conversation=past"' in client.get("/conversation/past").text
     assert 'hx-get="/loops' not in client.get("/trace/" + f"{1:032x}").text
+
+
+def test_a_loop_of_calls_without_a_conversation_leads_to_their_trace(shown):
+    trace = "c" * 32
+    calls = [
+        msgspec.structs.replace(one, conversation_id=None, trace_id=trace) for one in again("search", None, ago=60)
+    ]
+    other = [
+        msgspec.structs.replace(one, conversation_id=None, trace_id="d" * 32)
+        for one in again("search", None, ago=90)[:1]
+    ]
+    client = shown(*calls, *other)
+    (link,) = re.findall(rf'href="(/conversation/{trace}[^"]*)"', client.get("/loops").text)
+    page = client.get(unescape(link))
+    assert page.status_code == 200
+    assert f'hx-get="/loops?conversation={trace}"' in page.text
+    assert 'action="/diff"' in page.text
+    assert "4 equal calls of" in client.get("/loops", params={"conversation": trace}).text
+    compared = client.get("/diff", params={"a": trace, "b": "d" * 32})
+    assert compared.status_code == 200
+    assert compared.text.count('class="pair same"') == 1
+    assert client.get("/conversation/nobody").status_code == 404

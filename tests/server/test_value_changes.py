@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrace.analysis.alignment import COMPARED, AlignedPair
-from tooltrace.server.value_changes import CONTEXT, LONGEST, MarkedText, duration_factor, mark, value_changes
+from tooltrace.server.value_changes import CONTEXT, LONGEST, MarkedText, mark, value_changes
 
 
 def pair(a: dict, b: dict) -> AlignedPair:
@@ -89,5 +89,5 @@ def test_any_two_texts_that_differ_have_a_part_that_differs(one, other):
      (None, 500.0, None), (float("nan"), 500.0, None)],
 )  # fmt: skip
 def test_a_duration_differs_by_a_factor_and_by_an_amount(a, b, factor):
-    found = duration_factor(pair({"duration_ms": a}, {"duration_ms": b}))
+    found = pair({"duration_ms": a}, {"duration_ms": b}).duration_factor
     assert found is None if factor is None else found == pytest.approx(factor)

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, Final
 
 Call = dict[str, Any]
 """The last attempt of a call: a row of the query ``conversation_calls``."""
 
 COMPARED = ("arguments", "result", "answer", "status", "code", "error")
-"""Values of a pair that are compared; times are shown, but do not count as a difference."""
+"""Values of a pair that are compared. A duration alone makes no pair different; see ``duration_factor``."""
+FACTOR: Final = 2.0
+"""A duration differs where one side took at least this many times as long."""
+LEAST_MS: Final = 100.0
+"""A duration differs where the sides are at least this far apart, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,17 @@ class AlignedPair:
         if self.a is None or self.b is None:
             return ()
         return tuple(name for name in COMPARED if self.a[name] != self.b[name])
+
+    @property
+    def duration_factor(self) -> float | None:
+        """How many times as long B took as A; None if a duration is unknown or the two are about the same."""
+        if self.a is None or self.b is None:
+            return None
+        a, b = self.a["duration_ms"], self.b["duration_ms"]
+        if a is None or b is None or not abs(b - a) >= LEAST_MS:
+            return None
+        a, b = max(a, 1.0), max(b, 1.0)
+        return float(b / a) if b >= FACTOR * a or a >= FACTOR * b else None
 
 
 def align(a: Sequence[Call], b: Sequence[Call]) -> list[AlignedPair]:

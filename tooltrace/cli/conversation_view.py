@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.text import Text
 
+from tooltrace.analysis.running_loops import LoopRow, stuck
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.table import format_value
 from tooltrace.cli.tail import STYLES
@@ -16,18 +17,32 @@ SEEN = 120
 """Characters that are printed of what the model received."""
 
 
-def conversation_lines(rows: list[dict[str, Any]], *, full: bool = False) -> Iterator[Text]:
+def conversation_lines(
+    rows: list[dict[str, Any]],
+    *,
+    full: bool = False,
+    loops: Iterable[LoopRow] = (),
+    outcome: dict[str, Any] | None = None,
+) -> Iterator[Text]:
     """Yield the lines of a conversation; ``rows`` are those of the query ``steps``.
+
+    ``loops``: rows of the query ``loops``; ``outcome``: the row of the query ``conversations``. They come first, and the last
+    call of a loop has a mark.
 
     The attempts of a retried call are one line; ``full``: the attempts follow, each on a line of its own. Below a call is the
     beginning of what the model received, where it is recorded.
     """
+    found = stuck(loops)
+    if outcome is not None and outcome["correct"] is not None:
+        yield _outcome(outcome)
+    yield from map(_loop, found)
+    last = {loop["call_id"]: loop for loop in found}
     laid = layout(rows, turns=True)
     for turn in laid.turns:
         yield _head(turn)
         for line in laid.lines(turn):
             if full or not line.hidden:
-                yield _line(line)
+                yield _line(line, None if line.hidden else last.get(line.row["call_id"]))
                 if line.row["seen"] and not (full and line.attempts):
                     yield _seen(line)
 
@@ -40,6 +55,19 @@ def _head(turn: ConversationTurn) -> Text:
     return Text("  ".join(parts), style="bold")
 
 
+def _outcome(row: dict[str, Any]) -> Text:
+    text = Text("outcome  ").append(*(("goal reached", "green") if row["correct"] else ("goal missed", "red")))
+    parts = [f"score {format_value(row['score'], 'number')}"] * (row["score"] not in (None, 0.0, 1.0))
+    return text.append(f"  {', '.join([*parts, 'by ' + clean(row['labeler'])])}", "dim")
+
+
+def _loop(row: LoopRow) -> Text:
+    text = Text("loop  ", "bold magenta").append(f"{clean(row['tools'])}: {row['kind']}, {row['repeats']} rounds")
+    text.append(", running" if row["running"] else "", "bold red")
+    wasted = f"{format_value(row['wasted_ms'], 'ms')} ms, {row['wasted_tokens']:,} tokens wasted"
+    return text.append(f"  {wasted}, last call {clean(row['call_id'])}", "dim")
+
+
 def _seen(line: StepLine) -> Text:
     first, *rest = line.row["seen"].strip().split("\n", 1)
     first = clean(first)
@@ -47,7 +75,7 @@ def _seen(line: StepLine) -> Text:
     return Text(f"{'  ' * (line.depth + 1)}  > {shown}", "dim")
 
 
-def _line(line: StepLine) -> Text:
+def _line(line: StepLine, loop: LoopRow | None) -> Text:
     row = line.row
     text = Text(f"{'  ' * (line.depth + 1)}+{format_value(line.offset_ms, 'ms')} ms  ")
     text.append(clean(row["tool"] or row["span"] or ""), "bold" if row["kind"] == "tool" else "")
@@ -55,6 +83,8 @@ def _line(line: StepLine) -> Text:
         text.append(f" ({row['kind']}{' ' + clean(row['model']) if row['model'] else ''})", "dim")
     if line.attempts:
         text.append(f" ×{line.attempts}", "yellow")
+    if loop is not None:
+        text.append("  running loop" if loop["running"] else "  loop", "bold magenta")
     state = row["status"] or row["ending"]
     if state:
         text.append(f"  {clean(state)}", STYLES.get(row["status"], "dim"))

@@ -20,7 +20,7 @@ _MARKS = {"same": " ", "changed": "~", "removed": "-", "added": "+"}
 _STYLES = {"same": "", "changed": "yellow", "removed": "red", "added": "green"}
 _COLUMNS = (
     *("kind", "tool", "changes", "a_call_id", "b_call_id", "a_status", "b_status", "a_duration_ms", "b_duration_ms"),
-    *("a_arguments", "b_arguments", "a_result", "b_result", "a_error", "b_error"),
+    *("a_arguments", "b_arguments", "a_result", "b_result", "a_error", "b_error", "duration_factor"),
 )
 
 
@@ -50,7 +50,8 @@ def diff(*, a: str, b: str, tool: str | None, form: str, store: StoreBackend) ->
       same in both    ~ other arguments, result, answer, status, code or error
     - only in A       + only in B
 
-    Times are printed, and are not a difference.
+    The id of a trace names a run without a conversation. A duration alone makes no call different: it is marked where one side
+    took at least twice as long as the other, and 100 ms longer.
     """  # noqa: D301 - click needs a real backspace to keep the line breaks
     from tooltrace.cli.output import write
 
@@ -62,7 +63,7 @@ def diff(*, a: str, b: str, tool: str | None, form: str, store: StoreBackend) ->
     if form == "table":
         _print(pairs)
     else:
-        columns = [(name, "DOUBLE" if name.endswith("_ms") else "VARCHAR") for name in _COLUMNS]
+        columns = [(name, "DOUBLE" if name.endswith(("_ms", "_factor")) else "VARCHAR") for name in _COLUMNS]
         write(QueryResult.of_rows(columns, [_row(pair) for pair in pairs], Statement(sql="", name="diff")), form)
 
 
@@ -103,7 +104,12 @@ def _calls(store: StoreBackend, conversation: str) -> list[dict[str, Any]]:
 def _row(pair: AlignedPair) -> tuple[Any, ...]:
     sides = {"a": pair.a or {}, "b": pair.b or {}}
     known = {"kind": pair.kind, "tool": (pair.a or pair.b or {})["tool"], "changes": ", ".join(pair.changes)}
+    known["duration_factor"] = pair.duration_factor
     return tuple(known[name] if name in known else sides[name[0]].get(name[2:]) for name in _COLUMNS)
+
+
+def _duration_words(factor: float) -> str:
+    return f"{factor:.3g} × as long" if factor > 1 else f"{1 / factor:.3g} × as fast"
 
 
 def _print(pairs: list[AlignedPair]) -> None:
@@ -119,6 +125,8 @@ def _print(pairs: list[AlignedPair]) -> None:
             for call in (pair.a, pair.b)
         )
         line = Text(f"{_MARKS[pair.kind]} {clean((pair.a or pair.b or {})['tool'])}  {times}", _STYLES[pair.kind])
+        if pair.duration_factor is not None:
+            line.append(f"  {_duration_words(pair.duration_factor)}", "magenta")
         print_wrapped(out, line, 4)
         if pair.a is not None and pair.b is not None:
             for name in pair.changes:

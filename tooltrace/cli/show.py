@@ -26,7 +26,9 @@ from tooltrace.store.base import StoreBackend, open_store
     ),
 )
 @click.argument("call_id", required=False)
-@click.option("--conversation", metavar="ID", help="Show the steps of this conversation as a tree instead of a call.")
+@click.option(
+    "--conversation", metavar="ID", help="Show the steps of this conversation, or trace, as a tree instead of a call."
+)
 @click.option("--full", is_flag=True, help="Do not shorten long texts and JSON; show each attempt of a retried call.")
 @limit_option("Maximum number of calls, if several have this id.", default=5)
 @output_options("table", "json")
@@ -37,7 +39,7 @@ def show(
     """Show every attempt of a call, or with --conversation the steps of a conversation.
 
     The output contains timing, arguments, result, error, sources, signals, the model's message, human approvals and
-    labels. CALL_ID may also be a span id, or a unique prefix of either.
+    labels. With --conversation, the outcome and the loops of the conversation come first. CALL_ID may also be a span id, or a unique prefix of either.
     """
     from tooltrace.cli.output import write
 
@@ -71,15 +73,20 @@ def _show_conversation(conversation: str, store: StoreBackend, form: str, *, ful
     from tooltrace.cli.wrapping import print_wrapped
 
     result = query_store(store, "steps", conversation=conversation)
+    is_trace = not result.rows  # loops of calls without a conversation have the id of their trace
+    if is_trace:
+        result = query_store(store, "steps", trace_id=conversation)
     if not result.rows:
         raise QueryError(
-            f"no conversation in {store} has the id {conversation!r}; `tooltrace query conversations` lists them"
+            f"no conversation in {store} has the id {conversation!r}, and no trace; `tooltrace query conversations` lists them"
         )
     if form == "json":
         write(result, "json")
         return
     out = console()
-    for line in conversation_lines(result.dicts(), full=full):
+    loops = query_store(store, "loops", conversation=conversation).dicts()
+    facts = [] if is_trace else query_store(store, "conversations", conversation=conversation).dicts()
+    for line in conversation_lines(result.dicts(), full=full, loops=loops, outcome=facts[0] if facts else None):
         print_wrapped(out, line, indent=len(line.plain) - len(line.plain.lstrip()) + 4)
 
 

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from tooltrace.analysis.alignment import AlignedPair, Call, align
 from tooltrace.server.request import app_state, time_range
 from tooltrace.server.templates import render
-from tooltrace.server.value_changes import IN_THE_HEAD, ValueChange, duration_factor, value_changes
+from tooltrace.server.value_changes import IN_THE_HEAD, ValueChange, value_changes
 
 CALLS: Final = 1_000
 """Calls of each conversation that are compared: the time of an alignment grows with the square."""
@@ -46,7 +46,7 @@ class ComparedCalls:
         """Compare the two calls of ``pair``."""
         tool = (pair.a or pair.b or {})["tool"]
         in_head = tuple(name for name in pair.changes if name in IN_THE_HEAD)
-        return cls(pair, pair.kind, tool, in_head, value_changes(pair), duration_factor(pair))
+        return cls(pair, pair.kind, tool, in_head, value_changes(pair), pair.duration_factor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,13 @@ async def _page(request: Request, kind: str, parameter: str) -> Response:
     params: dict[str, Any] = {parameter: identifier}
     result = await app_state(request).cache.query("steps", **params)
     rows = result.dicts()
+    if not rows and kind == "conversation":  # loops of calls without a conversation have the id of their trace
+        kind, parameter = "trace", "trace_id"
+        params = {parameter: identifier}
+        result = await app_state(request).cache.query("steps", **params)
+        rows = result.dicts()
+        if not rows:
+            raise HTTPException(404, f"no conversation has the id {identifier!r}, and no trace")
     if not rows:
         raise HTTPException(404, f"no {kind} has the id {identifier!r}")
     laid = layout(rows, turns=kind == "conversation")

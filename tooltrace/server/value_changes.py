@@ -18,10 +18,6 @@ LONGEST: Final = 400
 """Characters that are shown of the part that differs."""
 PARSED: Final = 100_000
 """Characters up to which a value is read as JSON, so that its members are compared one by one."""
-FACTOR: Final = 2.0
-"""A duration differs where one side took at least this many times as long."""
-LEAST_MS: Final = 100.0
-"""A duration differs where the sides are at least this far apart, in milliseconds."""
 _WORD: Final = 24
 """Characters by which the part that differs is extended at most, so that it begins and ends with a word."""
 _ABSENT: Final = object()
@@ -52,17 +48,6 @@ class ValueChange:
 def value_changes(pair: AlignedPair) -> tuple[ValueChange, ...]:
     """Return the values of ``pair`` that differ, without those that the head of each call shows."""
     return tuple(change for name in pair.changes for change in _of_value(pair, name))
-
-
-def duration_factor(pair: AlignedPair) -> float | None:
-    """Return how many times as long B took as A; None if a duration is unknown or the two are about the same."""
-    if pair.a is None or pair.b is None:
-        return None
-    a, b = pair.a["duration_ms"], pair.b["duration_ms"]
-    if a is None or b is None or not abs(b - a) >= LEAST_MS:
-        return None
-    a, b = max(a, 1.0), max(b, 1.0)
-    return float(b / a) if b >= FACTOR * a or a >= FACTOR * b else None
 
 
 def _of_value(pair: AlignedPair, name: str) -> Iterator[ValueChange]:

@@ -31,10 +31,12 @@ from tooltrace.store.text_patterns import (
     ACKNOWLEDGED,
     ADDRESSES,
     DURATIONS,
+    MOMENTS,
+    TIMES,
     VARYING,
     replace_all,
     search_pattern,
-    without_times,
+    without,
 )
 
 if TYPE_CHECKING:
@@ -274,23 +276,30 @@ MACROS: Final = (
     Macro(
         "without_times",
         ("value",),
-        without_times(),
-        "Arguments or a result without what differs between equal requests: times to the minute or finer, Unix times, and "
+        without(TIMES),
+        "A result without what differs between equal requests: times to the minute or finer, Unix times, and "
         "the values of members that number a request, such as request_id, nonce and attempt.",
+    ),
+    Macro(
+        "without_moments",
+        ("value",),
+        without(MOMENTS),
+        "Arguments without what differs between equal requests: as without_times, but a time at a full minute remains, "
+        "because it names a slot or the limit of a window.",
     ),
     Macro(
         "arguments_key",
         ("arguments",),
         "CASE WHEN arguments IS NOT NULL THEN text_key(CASE WHEN length(arguments) > 1000 "
-        "THEN without_times(left(arguments, 1000)) || substr(arguments, 1001) ELSE without_times(arguments) END) END",
-        "A number, equal for equal arguments, whatever their times and numbers of requests (without_times) in the first 1,000 characters.",
+        "THEN without_moments(left(arguments, 1000)) || substr(arguments, 1001) ELSE without_moments(arguments) END) END",
+        "A number, equal for equal arguments, whatever their times and numbers of requests (without_moments) in the first 1,000 characters.",
     ),
     Macro(
         "numberless_key",
         ("arguments",),
         "CASE WHEN length(arguments) <= 1000 AND regexp_matches(arguments, '\":\\s*[0-9]+\\s*[,}]') "
         "AND regexp_matches(arguments, '\":.*\":') "
-        "THEN text_key(regexp_replace(without_times(arguments), '\":\\s*[0-9]+\\s*([,}])', '\":#\\1', 'g')) END",
+        "THEN text_key(regexp_replace(without_moments(arguments), '\":\\s*[0-9]+\\s*([,}])', '\":#\\1', 'g')) END",
         "A number, equal for arguments that differ in whole numbers only, and in what arguments_key leaves out. NULL for "
         "arguments without a whole number, of one member, or of more than 1,000 characters.",
     ),

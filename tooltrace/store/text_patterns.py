@@ -39,7 +39,16 @@ TIMES: Final = (
     (r"\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b", "<time>"),
     (r"\b1[4-9]\d{8}(\.\d+|\d{3}|\d{6}|\d{9})?\b", "<time>"),
 )
-"""Parts of arguments and results that differ between equal requests, and what replaces them, in this order."""
+"""Parts of results that differ between equal requests, and what replaces them, in this order."""
+_SECONDS: Final = r":(0[1-9]([.,]\d+)?|[1-5]\d([.,]\d+)?|00[.,]0*[1-9]\d*)"
+"""Seconds that are not 0."""
+MOMENTS: Final = (
+    TIMES[0],
+    (rf"\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d{_SECONDS}(Z|[+-]\d\d:?\d\d)?", "<time>"),
+    (rf"\b\d{{1,2}}:\d\d{_SECONDS}\b", "<time>"),
+    TIMES[3],
+)
+"""The same of arguments. A time at a full minute remains: it is a slot, or the limit of a window, and rarely the time of the request."""
 ADDRESSES: Final = (
     "id|page|offset|cursor|index|idx|position|pos|row|column|col|line|record|item|number|no|nr|num|key|start|begin"
     "|from|first|skip|after|end|to|until|last|before|limit|size|part|chunk|block|batch|segment|section|chapter|volume"
@@ -70,10 +79,10 @@ def replace_all(column: str, patterns: tuple[tuple[str, str], ...]) -> str:
     return expression
 
 
-def without_times() -> str:
-    """Return the expression of the macro ``without_times``: most values have nothing to replace, and one search shows that."""
-    searched = "|".join(pattern for pattern, _ in TIMES)
-    return f"CASE WHEN regexp_matches(value, '{searched}') THEN {replace_all('value', TIMES)} ELSE value END"
+def without(patterns: tuple[tuple[str, str], ...]) -> str:
+    """Return ``value`` without ``patterns``, as an expression: most values have nothing to replace, and one search shows that."""
+    searched = "|".join(pattern for pattern, _ in patterns)
+    return f"CASE WHEN regexp_matches(value, '{searched}') THEN {replace_all('value', patterns)} ELSE value END"
 
 
 def search_pattern() -> str:
