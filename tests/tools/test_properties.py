@@ -26,7 +26,7 @@ JSON = st.recursive(
 
 SIMPLE: dict[Any, Any] = {
     int: INTEGERS,
-    float: FLOATS | INTEGERS,
+    float: FLOATS | st.integers(-(2**53), 2**53),  # larger integers are rounded to a float
     str: TEXT,
     bool: st.booleans(),
     list[int]: st.lists(INTEGERS, max_size=5),
