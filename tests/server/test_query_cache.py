@@ -220,6 +220,7 @@ async def test_incidents_of_a_tool_come_from_those_of_all_tools_if_they_are_know
         call(tool=tool, conversation_id=f"{tool} {n}", started_at=start + timedelta(minutes=n), status=STATUS[mark])
         for tool, history in marks.items() for n, mark in enumerate(history)
     ))  # fmt: skip
+    monkeypatch.setattr(module, "FRESH_SECONDS", 1000.0)  # the first query folds, which changes the store's files
     alone, together = QueryCache(store), QueryCache(store)
     executed = spy_on(together, monkeypatch)
     every = await together.query("incidents")
@@ -245,6 +246,7 @@ async def test_incidents_of_a_tool_share_the_running_query_for_all_tools(cache, 
 
 
 async def test_a_tool_is_queried_alone_where_the_result_for_all_is_unknown_or_cut(cache, monkeypatch):
+    monkeypatch.setattr(module, "FRESH_SECONDS", 1000.0)
     executed = spy_on(cache, monkeypatch)
     await cache.query_tool("incidents", "search")
     assert executed == [("incidents", "search")]
