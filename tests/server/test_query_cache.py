@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -16,6 +18,8 @@ from tooltrace.store.file_lock import Lock
 from tooltrace.store.paths import StorePaths
 
 from .conftest import call, write
+
+STATUS = {"s": "success", "e": "error"}
 
 
 @pytest.fixture
@@ -191,3 +195,81 @@ async def test_an_error_of_a_prefetched_query_reaches_the_request(cache):
     cache.prefetch("failure_rate", by=("nonsense",))
     with pytest.raises(BadParameter):
         await cache.query("failure_rate", by=("nonsense",))
+
+
+def spy_on(cache, monkeypatch):
+    """Return the list to which each executed query adds its name and its parameter ``tool``."""
+    executed, real = [], cache._run
+
+    def run(statement, *args, **named):
+        executed.append((statement.name, statement.params.get("tool")))
+        return real(statement, *args, **named)
+
+    monkeypatch.setattr(cache, "_run", run)
+    return executed
+
+
+async def test_incidents_of_a_tool_come_from_those_of_all_tools_if_they_are_known(tmp_path, monkeypatch):
+    store, start = tmp_path / "d.duckdb", datetime(2026, 3, 1)
+    marks = {
+        "search": "s" * 40 + "e" * 12 + "s" * 9 + "e" * 8,
+        "fetch": "s" * 30 + "e" * 9 + "s" * 20,
+        "mail": "s" * 50,
+    }
+    write(store, *(
+        call(tool=tool, conversation_id=f"{tool} {n}", started_at=start + timedelta(minutes=n), status=STATUS[mark])
+        for tool, history in marks.items() for n, mark in enumerate(history)
+    ))  # fmt: skip
+    monkeypatch.setattr(module, "FRESH_SECONDS", 1000.0)  # the first query folds, which changes the store's files
+    alone, together = QueryCache(store), QueryCache(store)
+    executed = spy_on(together, monkeypatch)
+    every = await together.query("incidents")
+    assert sorted(every.values("tool")) == ["fetch", "search", "search"]
+    assert await together.query_tool("incidents", None) is every
+    for tool in (*marks, "unknown"):
+        known = (await together.query_tool("incidents", tool)).dicts()
+        own = (await alone.query_tool("incidents", tool)).dicts()
+        assert known == [
+            {name: pytest.approx(value, rel=1e-9) if isinstance(value, float) else value for name, value in row.items()}
+            for row in own
+        ]
+    assert executed == [("incidents", None)]
+
+
+async def test_incidents_of_a_tool_share_the_running_query_for_all_tools(cache, monkeypatch):
+    executed = spy_on(cache, monkeypatch)
+    every, one = await asyncio.gather(
+        cache.query("incidents", failing=1), cache.query_tool("incidents", "search", failing=1)
+    )
+    assert one.rows == [row for row in every.rows if row[0] == "search"]
+    assert executed == [("incidents", None)]
+
+
+async def test_a_tool_is_queried_alone_where_the_result_for_all_is_unknown_or_cut(cache, monkeypatch):
+    monkeypatch.setattr(module, "FRESH_SECONDS", 1000.0)
+    executed = spy_on(cache, monkeypatch)
+    await cache.query_tool("incidents", "search")
+    assert executed == [("incidents", "search")]
+    cache.invalidate()
+    await cache.query("incidents")
+    key = module._key("incidents", None, {})
+    cut = cache._results[key].result.with_rows([], cut="rows")
+    cache._results[key] = replace(cache._results[key], result=cut)
+    await cache.query_tool("incidents", "search")
+    assert executed == [("incidents", "search"), ("incidents", None), ("incidents", "search")]
+
+
+@pytest.mark.parametrize(
+    ("params", "is_fresh"),
+    [({"since": "28d"}, True), ({"since": "28d", "before": "56d"}, True), ({"since": "1h"}, False), ({}, False)],
+)
+async def test_a_result_of_an_unchanged_store_is_fresh_for_a_share_of_its_window(cache, monkeypatch, params, is_fresh):
+    await attempts(cache)  # this one folds: the store's files are others then
+    cache.invalidate()
+    monkeypatch.setattr(module, "UNCHANGED_SECONDS", 1000.0)
+    monkeypatch.setattr(module, "UNCHANGED_SHARE", 0.5)
+    first = await cache.query("overview", **params)
+    assert await cache.query("overview", **params) is first
+    (key,) = cache._results
+    cache._results[key] = replace(cache._results[key], at=cache._results[key].at - 10_000)
+    assert (await cache.query("overview", **params) is first) == is_fresh

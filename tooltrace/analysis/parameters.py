@@ -123,6 +123,12 @@ class QueryParameter:
             ) from None
 
 
+def time_span(text: str) -> timedelta | None:
+    """Return the length of a span such as ``7d``; None for other text. Raises OverflowError."""
+    span = _SPAN.fullmatch(text.strip().lower())
+    return timedelta(**{_UNITS[span[2]]: int(span[1])}) if span else None
+
+
 def literal(value: ParamValue) -> str:
     """Return ``value`` as an SQL literal of the same type as when it is bound."""
     if value is None:
@@ -136,8 +142,8 @@ def literal(value: ParamValue) -> str:
 
 def _timestamp(value: object, now: datetime) -> datetime:
     if isinstance(value, str):
-        span = _SPAN.fullmatch(value.strip().lower())
-        value = timedelta(**{_UNITS[span[2]]: int(span[1])}) if span else datetime.fromisoformat(value.strip())
+        span = time_span(value)
+        value = datetime.fromisoformat(value.strip()) if span is None else span
     if isinstance(value, timedelta):
         if value < timedelta(0):
             raise ValueError(value)

@@ -37,13 +37,14 @@ async def tiles(request: Request) -> Response:
 
 async def verdict(request: Request) -> Response:
     """Render the sentences on what is wrong, of all tools or of the one in the address."""
-    params = {**time_range(request.query_params).params, "tool": request.query_params.get("tool") or None}
+    window, tool = time_range(request.query_params).params, request.query_params.get("tool") or None
     cache = app_state(request).cache
     ranking, incidents = await asyncio.gather(
-        cache.query("ranking", **params), cache.query("incidents", **params, failing=INCIDENT_FAILURES)
+        cache.query("ranking", **window, tool=tool),
+        cache.query_tool("incidents", tool, **window, failing=INCIDENT_FAILURES),
     )
     found = tools_verdict(ranking, incidents)
-    return render(request, "parts/verdict.html", verdict=found, tool=params["tool"], pieces=pieces)
+    return render(request, "parts/verdict.html", verdict=found, tool=tool, pieces=pieces)
 
 
 async def gap(request: Request) -> Response:

@@ -20,12 +20,17 @@ from tooltrace.store.result import QueryResult
 
 SHOWN = 12
 """Rows of a panel before a reader requests all."""
+OF_ONE_TOOL = frozenset({"incidents"})
+"""Queries whose rows of a tool do not depend on the other tools."""
 
 
 async def run_query(request: Request, name: str, **more: Any) -> QueryResult:
     """Return the result of the query ``name`` with the parameters in the address."""
     by, params = params_from_request(request, name)
-    return await app_state(request).cache.query(name, by, **{**params, **more})
+    params |= more
+    if name in OF_ONE_TOOL and by is None:
+        return await app_state(request).cache.query_tool(name, params.pop("tool", None), **params)
+    return await app_state(request).cache.query(name, by, **params)
 
 
 async def panel(request: Request) -> Response:

@@ -14,6 +14,7 @@ from typing import Any
 from anyio import CapacityLimiter, to_thread
 
 from tooltrace.analysis import find
+from tooltrace.analysis.parameters import time_span
 from tooltrace.server.shared_lease import SharedLease
 from tooltrace.store.base import Cancellation, Store, open_store
 from tooltrace.store.result import QueryResult, Statement
@@ -26,6 +27,8 @@ FRESH_SECONDS = 1.0
 """Seconds a result stays fresh even if the store has changed."""
 UNCHANGED_SECONDS = 20.0
 """Seconds a result stays fresh in an unchanged store; relative windows ("7d") move with the clock."""
+UNCHANGED_SHARE = 1e-4
+"""The same as a share of the shortest relative window of the query, where that is longer: a minute for a week."""
 MAX_RESULTS = 200
 """Maximum number of cached results."""
 MAX_CONCURRENT = min(4, os.cpu_count() or 2)
@@ -33,6 +36,8 @@ MAX_CONCURRENT = min(4, os.cpu_count() or 2)
 MEMORY_MIB = 1024
 """Memory of the queries of one lease, before DuckDB writes to temporary files."""
 MAX_ROWS = 20_000
+RELATIVE = frozenset({"since", "until", "before"})
+"""Parameters that may be a span back from now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +45,13 @@ class _CachedResult:
     state: State
     at: float
     result: QueryResult
+    window_seconds: float
+    """Length of the shortest relative window of the query; 0 if it has none."""
 
     def is_fresh(self, state: State) -> bool:
         age = time.monotonic() - self.at
-        return age < FRESH_SECONDS or (age < UNCHANGED_SECONDS and self.state == state)
+        unchanged_seconds = max(UNCHANGED_SECONDS, UNCHANGED_SHARE * self.window_seconds)
+        return age < FRESH_SECONDS or (age < unchanged_seconds and self.state == state)
 
 
 @dataclass(slots=True)
@@ -93,12 +101,30 @@ class QueryCache:
         Raises QueryError and StoreError.
         """
         params = {parameter: value for parameter, value in params.items() if value is not None}
-        # as texts: the number 5 of a page and the "5" of an address are one query
-        key = (name, by, tuple(sorted((parameter, str(value)) for parameter, value in params.items())))
-        state = self.version()
-        if (cached := self._results.get(key)) and cached.is_fresh(state):
+        key = _key(name, by, params)
+        if (cached := self._results.get(key)) and cached.is_fresh(self.version()):
             return cached.result
         return await self._wait(key, self._execution(key, params))
+
+    async def query_tool(self, name: str, tool: str | None, **params: Any) -> QueryResult:
+        """Return the rows of one tool of the query ``name``, grouped by tool; all rows if ``tool`` is None.
+
+        They are taken from the result for all tools where that is cached or running, so this is only for queries whose
+        rows of a tool do not depend on other tools. Those of ``ranking`` do: its baseline depends on the first and the
+        last attempt of all tools. Raises QueryError and StoreError.
+        """
+        if tool is None or not self._has(_key(name, None, params)):
+            return await self.query(name, tool=tool, **params)
+        result = await self.query(name, **params)
+        if result.cut is not None:
+            return await self.query(name, tool=tool, **params)
+        place = result.columns.index("tool")
+        return result.with_rows([row for row in result.rows if row[place] == tool])
+
+    def _has(self, key: Key) -> bool:
+        """Whether the result of a query is cached and fresh, or the query is running."""
+        cached = self._results.get(key)
+        return key in self._running or (cached is not None and cached.is_fresh(self.version()))
 
     async def query_once(self, name: str, **params: Any) -> QueryResult:
         """Return a result of the present store, neither read from the cache nor kept in it: for a file, or for news.
@@ -161,7 +187,7 @@ class QueryCache:
         invalidations = self._invalidations
         result, state = await to_thread.run_sync(run, limiter=self._limiter)
         if invalidations == self._invalidations:
-            self._results[key] = _CachedResult(state, time.monotonic(), result)
+            self._results[key] = _CachedResult(state, time.monotonic(), result, _shortest_window(key))
         while len(self._results) > MAX_RESULTS:
             self._results.popitem(last=False)
         return result
@@ -177,3 +203,14 @@ class QueryCache:
         fresh_seconds = FRESH_SECONDS if fresh_seconds is None else fresh_seconds
         with self._lease.session(self.version(), fresh_seconds) as (session, state):
             return session.query(statement, cancellation=cancellation).limited(MAX_ROWS), state
+
+
+def _key(name: str, by: tuple[str, ...] | None, params: dict[str, Any]) -> Key:
+    # as texts: the number 5 of a page and the "5" of an address are one query
+    return name, by, tuple(sorted((parameter, str(value)) for parameter, value in params.items() if value is not None))
+
+
+def _shortest_window(key: Key) -> float:
+    """Return the seconds of the shortest span back from now among the parameters; 0 if there is none."""
+    spans = [time_span(value) for parameter, value in key[2] if parameter in RELATIVE]
+    return min((span.total_seconds() for span in spans if span is not None), default=0.0)
