@@ -30,6 +30,7 @@
 --   status    text   status of the attempts; NULL if they reported none
 --   attempts  count  attempts that started in the interval
 -- important: started, status, attempts
+-- verdict: max(attempts) Most attempts of one status started in the {seconds} s from {started}: {attempts} with status {status}.
 -- next: query attempts
 WITH judgements AS (
     SELECT span_id, correct FROM judged WHERE $label IS NOT NULL

@@ -34,6 +34,7 @@
 --   score         share  score of the conversation, 0 to 1
 --   labeler       text   labeler of the latest label
 -- important: started_at, conversation, agent, calls, failed, correct, duration_ms, last_error
+-- verdict: max(failed) Most calls failed in {conversation}: {failed} of {calls}, last with {last_code}.
 -- next: show --conversation {conversation}
 WITH chosen AS (
     SELECT DISTINCT conversation_id

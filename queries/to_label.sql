@@ -28,6 +28,7 @@
 --   calls        count   calls of the stratum
 --   labelled     count   labelled calls of the stratum
 -- important: tool, band, confidence, call_id, labelled
+-- verdict: top A label of {call_id} says the most about calibration: {tool}, with a confidence of {confidence}.
 -- next: show {call_id}
 -- source: optimal allocation: Neyman 1934; greedy, with the posterior mean of a uniform prior as accuracy
 WITH finished AS (

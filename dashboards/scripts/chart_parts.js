@@ -10,6 +10,14 @@ export function words(key) {
   return JSON.parse(document.getElementById("words").textContent)[`js.${key}`] ?? key;
 }
 
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|(?<=\p{Mn}{2})\p{Mn}/gu;
+
+// A name from a trace as a person may see it in a chart, as the pages show it elsewhere: escapes for characters that
+// hide or rearrange text, and a sign for a blank name.
+export function visible(name) {
+  return name.trim() ? name.replace(HIDDEN, (found) => `\\u${found.codePointAt(0).toString(16).padStart(4, "0")}`) : "␠";
+}
+
 export function records(figure) {
   const { columns, rows } = JSON.parse(figure.querySelector("script").textContent);
   return rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])));

@@ -4,9 +4,9 @@ import { isFixed, isUtc } from "./zone.js";
 export const locale = document.documentElement.lang === "zh-CN" ? "zh-CN" : navigator.language;
 const integer = new Intl.NumberFormat(locale);
 const threeDigits = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
-const percent = new Intl.NumberFormat(locale, { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const oneDecimal = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const signed = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" });
-const points = JSON.parse(document.getElementById("words").textContent)["js.points"];
+const words = JSON.parse(document.getElementById("words").textContent);
 const CLOCK = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
 const SECONDS = { ...CLOCK, second: "2-digit" };
 const DAY = { month: "short", day: "numeric" };
@@ -22,26 +22,29 @@ function formatted(date, options) {
   return formats.get(key).format(date);
 }
 
-const SPANS = [[86400e3, "day"], [3600e3, "hour"], [60e3, "minute"], [1e3, "second"]];
-const units = new Map();
+const SPANS = [[86400e3, "d"], [3600e3, "h"], [60e3, "min"], [1e3, "s"], [1, "ms"]];
+const BYTES = [[1048576, "MB"], [1024, "kB"], [1, "B"]];
 
-function unit(name) {
-  if (!units.has(name)) units.set(name, new Intl.NumberFormat(locale, { style: "unit", unit: name, unitDisplay: "narrow", maximumSignificantDigits: 3 }));
-  return units.get(name);
+// A number and its unit stay on one line, with a space between them: in tables, in sentences and on axes.
+function joined(value, unit) { return `${value}\u00a0${unit}`; }
+
+function scaled(value, sizes) {
+  const [size, name] = sizes.find(([from]) => Math.abs(value) >= from) ?? sizes.at(-1);
+  return [threeDigits.format(value / size), name];
 }
 
 export function duration(ms) {
-  const size = Math.abs(ms);
-  for (const [from, name] of SPANS) if (size >= from) return unit(name).format(ms / from);
-  return size > 0 && size < 1 ? `${threeDigits.format(ms * 1000)} µs` : unit("millisecond").format(ms);
+  if (Math.abs(ms) > 0 && Math.abs(ms) < 1) return joined(threeDigits.format(ms * 1000), words["js.unit.us"]);
+  const [value, name] = scaled(ms, SPANS);
+  return joined(value, words[`js.unit.${name}`]);
 }
 
 export function number(value, kind) {
-  if (kind === "share") return percent.format(value);
-  if (kind === "points") return `${signed.format(100 * value)} ${points}`;
+  if (kind === "share") return joined(oneDecimal.format(100 * value), "%");
+  if (kind === "points") return joined(signed.format(100 * value), words["js.points"]);
   if (kind === "signed") return signed.format(100 * value);
   if (kind === "ms") return duration(value);
-  if (kind === "bytes") return value < 1024 ? unit("byte").format(value) : value < 1048576 ? unit("kilobyte").format(value / 1024) : unit("megabyte").format(value / 1048576);
+  if (kind === "bytes") return joined(...scaled(value, BYTES));
   if (kind === "count" || kind === "aside") return integer.format(value);
   return threeDigits.format(value);
 }

@@ -1,6 +1,6 @@
 // Marks on a time axis: time without calls, and the labels of incidents.
 import { duration } from "./numbers.js";
-import { words } from "./chart_parts.js";
+import { visible, words } from "./chart_parts.js";
 
 const LANES = 4;
 const LONGEST_NAME = 28;
@@ -42,7 +42,7 @@ export function place(incidents, time, { left, right, top, lane: height }) {
     const from = Math.max(incident.from, time.from), end = Math.min(incident.to, time.to);
     if (end < from) continue;
     const to = Math.max(end, from + 3 / scale);
-    const text = `${shortened(incident.tool)} ${duration(incident.to - incident.from)}${incident.open ? `, ${words("open")}` : ""}`.trim();
+    const text = `${shortened(incident.tool)} ${duration(incident.lasted)}${incident.open ? words("open") : ""}`.trim();
     const at = left + (from - time.from) * scale, width = pen.measureText(text).width + 10;
     const labelLeft = Math.max(left, Math.min(at, right - width));
     const box = [Math.min(at, labelLeft), Math.max(left + (to - time.from) * scale, labelLeft + width)];
@@ -55,6 +55,6 @@ export function place(incidents, time, { left, right, top, lane: height }) {
 }
 
 function shortened(name) {
-  const letters = [...name];
-  return letters.length > LONGEST_NAME ? `${letters.slice(0, LONGEST_NAME - 1).join("")}…` : name;
+  const letters = [...visible(name)];
+  return letters.length > LONGEST_NAME ? `${letters.slice(0, LONGEST_NAME - 1).join("")}…` : letters.join("");
 }

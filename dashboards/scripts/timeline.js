@@ -1,7 +1,7 @@
 // The chart of attempts over time: the whole window on one axis, counts above, failure rates below, incidents on top.
 import { duration, full, number, tick } from "./numbers.js";
 import { isUtc, zoneName } from "./zone.js";
-import { axis, band, base, rounded, tip, words } from "./chart_parts.js";
+import { axis, band, base, rounded, tip, visible, words } from "./chart_parts.js";
 import { hatching, place, silences } from "./time_marks.js";
 import { offerZoom, selectable } from "./time_selection.js";
 
@@ -63,7 +63,7 @@ function incidentRows(result) {
     .map((row) => {
       const from = Date.parse(row[at.started]), ended = row[at.ended];
       // an open incident is known to last until its latest attempt
-      return { tool: row[at.tool] ?? "", from, to: ended === null ? from + row[at.lasted_ms] : Date.parse(ended), open: ended === null };
+      return { tool: row[at.tool] ?? "", from, to: ended === null ? from + row[at.lasted_ms] : Date.parse(ended), lasted: row[at.lasted_ms], open: ended === null };
     });
 }
 
@@ -128,7 +128,7 @@ function counted(rows, colours, time) {
   const versions = "tool_version" in rows[0] ? "tool_version" : "version" in rows[0] ? "version" : null;
   const groups = new Map(), total = new Map(time.buckets.map((start) => [start, { attempts: 0, failures: 0 }])), described = new Map();
   for (const row of rows) {
-    const key = versions ? row[versions] ?? words("unversioned") : "", start = Date.parse(row.started);
+    const key = versions ? (row[versions] == null ? words("unversioned") : visible(String(row[versions])).slice(0, 80)) : "", start = Date.parse(row.started);
     groups.set(key, [...(groups.get(key) ?? []), { ...row, start }]);
     described.set(start, [...(described.get(start) ?? []), [key, row]]);
     total.get(start).attempts += row.attempts;

@@ -19,7 +19,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tooltrace.analysis import query_store
 from tooltrace.cli.top_view import load_view
+from tooltrace.store.base import open_store
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07[bold]x[/bold]\u202e"
 
@@ -188,3 +190,14 @@ def test_a_termination_signal_restores_the_terminal(where, put, made):
         shown.process.terminate()
         shown.until(r"\x1b\[\?1049l")
         assert shown.process.wait(120) == 0
+
+
+@pytest.mark.usefixtures("busy")
+def test_the_default_order_is_that_of_the_ranking_and_shows_its_figure(run, where):
+    """Open incidents are first, then what chance does not explain; the figure is the one that orders the rows."""
+    ranked = query_store(open_store(where), "ranking", since="1d").dicts()
+    shown = rows(run("top", "--since", "1d"))
+    assert [row[0] for row in shown] == [row["tool"] for row in ranked]
+    for row, rank in zip(shown, ranked, strict=True):
+        assert row[1] == f"{max(rank['excess_low'], 0):,.0f}"
+        assert ("open" in row[2]) == bool(rank["open_failures"])

@@ -65,6 +65,25 @@ def test_nothing_is_cut_at_the_border(paper, name, size):
     assert max(page.evaluate(heights)) <= size[1]
 
 
+@pytest.mark.parametrize("name", ["past", "demo"])
+def test_charts_drawn_before_printing_have_the_width_of_their_panels_on_paper(page, made, name):
+    """A browser lays out the paper after ``beforeprint``: a chart that was drawn too wide shrinks the whole page."""
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.emulate_media(media="screen")
+    page.goto((made[0] / f"{name}.html").as_uri())
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    canvases = "[...document.querySelectorAll('article.tool:not(.screen-only) canvas')].map(one => one.offsetWidth)"
+    before = page.evaluate(canvases)
+    page.emulate_media(media="print")
+    room = "[...document.querySelectorAll('article.tool:not(.screen-only) figure')].map(one => one.offsetWidth)"
+    try:
+        after = page.evaluate(room)
+        assert len(before) == len(after) > 0
+        assert all(0.95 * wide <= drawn <= wide for drawn, wide in zip(before, after, strict=True)), (before, after)
+    finally:
+        page.emulate_media(media="screen")
+
+
 @pytest.mark.parametrize("size", [A4, LETTER])
 def test_the_first_page_has_the_figures_the_ranking_and_the_incidents(paper, size):
     page = paper("past", size)

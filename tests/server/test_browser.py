@@ -10,6 +10,8 @@ import pytest
 from tests.conftest import SCREEN
 from tests.grids import covering
 from tooltrace.analysis import query_store
+from tooltrace.report.i18n import Translations
+from tooltrace.report.numbers import figure
 
 from .conftest import call, write
 from .test_hostile import NASTY, records
@@ -200,7 +202,7 @@ def test_a_label_moves_the_calibration(shown, page):
     assert page.inner_text(".verdicts q").strip('"“”') == "it was <b>not</b>"
     until(page, "document.activeElement.matches('.verdicts')")
     page.wait_for_selector(".calibration td data[value='1']")
-    assert "0.0%" in page.inner_text(".calibration")
+    assert "0.0\u00a0%" in page.inner_text(".calibration")
 
 
 def test_a_label_without_a_script(shown, browser):
@@ -258,3 +260,27 @@ def test_the_list_begins_with_the_first_call_ever(shown, page, tmp_path):
     first = call()
     write(tmp_path / "shown.duckdb", first)
     page.wait_for_selector(f"#a-{first.span_id}")
+
+
+@pytest.mark.parametrize(
+    ("language", "units"),
+    [("en", ["µs", "ms", "s", "min", "h", "d"]), ("zh", ["微秒", "毫秒", "秒", "分钟", "小时", "天"])],
+)
+def test_a_language_has_one_set_of_units(page, demo, language, units):
+    page.goto(f"{demo}/?lang={language}")
+    shown = page.evaluate(
+        """() => {
+            const box = document.createElement('div');
+            box.id = 'units';
+            box.innerHTML = [0.5, 12, 1500, 90e3, 7.2e6, 3e8].map((ms) => `<data data-unit="ms" value="${ms}"></data>`).join('');
+            document.getElementById('main').append(box);
+            return import('/static/scripts/numbers.js').then(({ localize }) => {
+                localize(box);
+                return [...box.children].map((one) => one.textContent.split('\\u00a0'));
+            });
+        }"""
+    )
+    assert [unit for _, unit in shown] == units
+    assert [number for number, _ in shown] == ["500", "12", "1.5", "1.5", "2", "3.47"]
+    words = Translations(language)
+    assert [figure(ms, "ms", words).split()[1] for ms in (0.5, 12, 1500, 90e3, 7.2e6, 3e8)] == units

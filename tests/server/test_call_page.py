@@ -213,12 +213,12 @@ def test_a_queue_prefers_calls_that_teach_something_about_calibration_and_says_s
     assert "Only 3 unlabelled calls in this time range report a confidence." in text
     assert ">silent<" not in text
     text = client.get("/label?n=5&seed=1&without_confidence=yes").text
-    assert "3 of these calls teach something about calibration. The other 2 report no confidence" in text
+    assert "Labels of 3 of these calls say something about calibration. The other 2 report no confidence" in text
     assert "checked" in text
     text = client.get("/label?tool=silent&n=5").text
     assert "No unlabelled call in this time range reports a confidence." in text
     assert "Label these 5 calls" in text
-    assert "teach most about calibration" not in text
+    assert "say the most about calibration" not in text
 
 
 def test_undo_in_a_queue_leads_back_to_the_call(shown):

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tooltrace.server import connections, refusals
+from tooltrace.server import asgi, connections, refusals
 
 from .conftest import call
 
@@ -48,6 +48,7 @@ def test_a_peer_that_never_completes_its_request_is_disconnected(shown, monkeypa
     with caplog.at_level(logging.WARNING, "tooltrace.server"), opened(shown(call()), sent) as one:
         assert is_closed_by_server(one)
     assert "no complete request in 0.2 s" in caplog.text
+    assert not [record for record in caplog.records if record.exc_info], "a peer cannot fill the log with tracebacks"
 
 
 def test_a_second_request_of_a_connection_must_be_completed_too(shown, monkeypatch):
@@ -84,6 +85,20 @@ def test_held_connections_do_not_lock_out_others(shown, monkeypatch, caplog):
     assert "there are 8 connections of 127.0.0.1" in caplog.text
     for one in held:
         one.close()
+
+
+def test_a_burst_of_connections_leaves_room_at_once(shown, monkeypatch):
+    """Each connection of the burst closes another one, so that their number stays below the limit of all peers."""
+    monkeypatch.setattr(connections, "MAX_PER_PEER", 8)
+    monkeypatch.setattr(asgi, "MAX_CONNECTIONS", 40)
+    client = shown(call())
+    with contextlib.ExitStack() as held:
+        for _ in range(300):
+            one = held.enter_context(opened(client))
+            with contextlib.suppress(ConnectionError):  # closed already
+                one.sendall(b"GET / HT")
+        for _ in range(3):
+            assert client.get("/healthz", headers={"Connection": "close"}).status_code == 200
 
 
 def test_repeated_refusals_are_counted_in_one_line(monkeypatch, caplog):

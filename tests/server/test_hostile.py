@@ -14,6 +14,7 @@ from tooltrace.report.json_values import json_for_script
 from tooltrace.server.templates import safe_url
 
 from .conftest import call
+from .test_in_chinese import Texts
 
 BREAKS_OUT = "\"'><img src=x onerror=boom()>"
 NASTY = [
@@ -211,3 +212,21 @@ def test_deep_and_wide_json_is_shown(shown):
     span = re.search(r"span=(\w+)&amp;part=result", client.get("/call?id=deep").text)[1]
     text = client.get(f"/value?span={span}&part=result&view=tree", headers={"hx-request": "true"}).text
     assert "4800 more" in text
+
+
+LONG = "x" * 10_000
+
+
+def test_a_long_or_blank_name_is_cut_or_marked_in_every_part_of_a_page(shown):
+    failing = {"status": "error", "code": LONG, "tool_version": LONG}
+    client = shown(
+        *(call(tool=name, **failing) for name in ("first", "second", LONG, "   ", "a\u202eb") for _ in range(30))
+    )
+    for path in ("/tool", "/verdict", "/tools", "/compare/result"):
+        parameters = {"since": "24h", "name": LONG} if path in ("/tool", "/verdict") else {"since": "24h"}
+        parsed = Texts(client.get(path, params=parameters).text)
+        assert max(map(len, parsed.found)) <= 1000, path
+    sentences = client.get("/verdict?since=24h").text
+    assert "␠" in sentences
+    assert "a\\u202eb" in sentences
+    assert "\u202e" not in sentences

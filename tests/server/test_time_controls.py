@@ -119,7 +119,7 @@ def test_an_incident_is_labelled_with_its_tool_and_duration_and_opens_its_calls(
     page = chart()
     x, _ = position(page, SECOND)
     label, _ = page.evaluate(f"({INCIDENTS})[0]")
-    assert label["name"] == "crm 39m, open"
+    assert label["name"] == "crm 39\u00a0min, open"
     page.mouse.click(x + 2, page.locator("figure .canvas").bounding_box()["y"] + 40)  # the lane above the panels
     page.wait_for_url("**/calls?**")
     path, given = address(page)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tooltrace.analysis.message import MessagePart, message_parts
+from tooltrace.core.visible import shortened, visible_name
 from tooltrace.store.result import QueryResult
 
 MAX_SENTENCES = 3
@@ -76,7 +77,7 @@ def tools_verdict(ranking: QueryResult, incidents: QueryResult) -> Verdict:
     failing = [row for row in rows if is_failing(row) or row["tool"] in open_incidents]
     sentences = [_failing(row, open_incidents.get(row["tool"])) for row in failing[:_MAX_FAILING]]
     if len(failing) > _MAX_FAILING:
-        names = [str(row["tool"]) for row in failing[_MAX_FAILING:]]
+        names = [shortened(visible_name(str(row["tool"]))) for row in failing[_MAX_FAILING:]]
         others = ", ".join(names[:_MAX_NAMES]) + (", …" if len(names) > _MAX_NAMES else "")
         values = {"n": _count(len(names)), "tools": Figure(others, "text")}
         sentences.append(Sentence((Clause("others_fail" if len(names) > 1 else "other_fails", values),)))

@@ -15,7 +15,7 @@ from tooltrace.cli.errors import UsageError
 from tooltrace.cli.known_names import require_known
 from tooltrace.cli.next_command import OVERVIEW, next_of, print_next, program
 from tooltrace.cli.output_file import is_file
-from tooltrace.cli.sanitize import clean
+from tooltrace.cli.wrapping import echo_sentence
 from tooltrace.errors import StoreMissing, UnknownQuery, near
 from tooltrace.report.i18n import Translations
 from tooltrace.report.sentences import as_text
@@ -86,7 +86,7 @@ def print_verdict(query: Query, result: QueryResult) -> None:
     """Print the sentence that the result supports, if its query has one."""
     sentence = query_verdict(query, result)
     if sentence is not None:
-        click.echo(clean(as_text(sentence, Translations("en"))), err=True)
+        echo_sentence(as_text(sentence, Translations("en")), err=True)
 
 
 def find_query(name: str) -> Query:
@@ -123,7 +123,7 @@ def _print(result: QueryResult, query: Query, output: QueryOutput) -> Sequence[R
         return result.rows
     layout = _write_table(result, query, output, positions)
     if note := layout.note():
-        click.echo(clean(note), err=True)
+        echo_sentence(note, err=True)
     return layout.rows
 
 
@@ -147,6 +147,6 @@ def _print_empty(reason: str, store: StoreBackend, *, is_table: bool) -> None:
     has_calls = bool(query_store(store, "recent", limit=1).fetchall())
     if not reason and not has_calls:
         reason = "no call has been recorded"
-    click.echo(clean(f"No results in {store}{f' ({reason})' if reason else ''}."), err=True)
+    echo_sentence(f"No results in {store}{f' ({reason})' if reason else ''}.", err=True)
     if is_table:
         print_next(OVERVIEW if has_calls else "demo", store)

@@ -10,6 +10,7 @@ from tooltrace.analysis import find, query_store
 from tooltrace.analysis.verdict import INCIDENT_FAILURES, Verdict, tools_verdict
 from tooltrace.cli.next_command import program, store_words
 from tooltrace.cli.sanitize import clean
+from tooltrace.cli.wrapping import echo_sentence
 from tooltrace.errors import StoreMissing
 from tooltrace.recording.settings import default_address, default_store
 from tooltrace.report.i18n import Translations
@@ -36,7 +37,7 @@ def print_status() -> None:
     click.echo(clean(f"Store {store}, the last 7 days:"))
     verdict = tools_verdict(ranking, incidents)
     for sentence in verdict.sentences:
-        click.echo(clean(as_text(sentence, Translations("en"))))
+        echo_sentence(as_text(sentence, Translations("en")))
     if ranking.rows:
         _print_ranking(ranking)
     _print_commands(_next(verdict, ranking), store)

@@ -44,7 +44,7 @@ _EXTRA = {"excess": "excess", "hurt": "lost ms"}
 """Title of the column that is shown only if the tools are sorted by it."""
 
 _SORTS: dict[str, Callable[[Row], Any]] = {
-    "excess": lambda row: -max(row["excess_low"], 0),  # equal rows keep the query's own order
+    "excess": lambda _: 0,  # the query's own order: open incidents first, then the excess that chance does not explain
     "hurt": lambda row: -(row["hurt_ms"] or 0),
     "calls": lambda row: -row["calls"],
     "failed": lambda row: -row["failed_calls"],
@@ -125,7 +125,11 @@ class TopView:
         from rich.text import Text
 
         bad = "bold red" if row["rate"] and row["low"] > 0.1 else "yellow" if row["failed_calls"] else ""
-        extra = {"excess": f"{max(row['excess_failures'], 0):,.0f}", "hurt": format_value(row["hurt_ms"] or 0, "ms")}
+        excess = f"{max(row['excess_low'] or 0, 0):,.0f}"  # what the rows are ordered by: what chance does not explain
+        extra = {
+            "excess": f"{excess} open" if row["open_failures"] else excess,
+            "hurt": format_value(row["hurt_ms"] or 0, "ms"),
+        }
         return [
             Text(clean(row["tool"]), "bold", no_wrap=True, overflow="ellipsis"),
             *([Text(extra[self.sort])] if self.sort in extra else []),

@@ -6,17 +6,19 @@ import math
 from datetime import date, datetime
 from typing import Any
 
-from tooltrace.report.i18n import Translations
+from tooltrace.report.i18n import DEFAULT, Translations
 
 UNKNOWN = "–"
 NUMERIC_UNITS = ("count", "aside", "share", "ratio", "ms", "number", "points")
 """Units of numbers; their columns are aligned to the right."""
 _SPANS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
+_WORDS = Translations(DEFAULT)
 
 
-def format_number(value: float, unit: str, *, aligned: bool = False) -> str:
+def format_number(value: float, unit: str, *, aligned: bool = False, words: Translations = _WORDS) -> str:
     """Format ``value`` with its unit: shares in percent, differences of shares in signed percentage points.
 
+    ``words``: the language of the units of time.
     ``aligned``: for the cells of a column whose title names the unit; milliseconds have no unit, ratios two decimals.
     """
     if unit == "share":
@@ -24,7 +26,7 @@ def format_number(value: float, unit: str, *, aligned: bool = False) -> str:
     if unit == "points":
         return f"{100 * value:+.1f}" if round(100 * value, 1) else "0.0"
     if unit == "ms":
-        return _milliseconds(value) if aligned else _duration(value)
+        return _milliseconds(value) if aligned else _duration(value, words)
     if unit == "ratio" and aligned:
         return f"{value:.2f}"
     if isinstance(value, int):
@@ -36,11 +38,11 @@ def _milliseconds(ms: float) -> str:
     return f"{ms:,.2f}" if abs(ms) < 10 else f"{ms:,.1f}" if abs(ms) < 1000 else f"{ms:,.0f}"
 
 
-def _duration(ms: float) -> str:
+def _duration(ms: float, words: Translations) -> str:
     for size, name in _SPANS:
         if abs(ms) >= size:
-            return f"{_three_digits(ms / size)} {name}"
-    return f"{_three_digits(1000 * ms)} µs" if ms else "0 ms"
+            return f"{_three_digits(ms / size)} {words(f'js.unit.{name}')}"
+    return f"{_three_digits(1000 * ms)} {words('js.unit.us')}" if ms else f"0 {words('js.unit.ms')}"
 
 
 def _three_digits(value: float) -> str:
@@ -55,7 +57,7 @@ def figure(value: Any, unit: str, words: Translations) -> str:
         return f"{value:%Y-%m-%d %H:%M:%S}"
     if isinstance(value, date | bool | str):
         return str(value)
-    text = format_number(value, unit)
+    text = format_number(value, unit, words=words)
     return f"{text} {words('js.points')}" if unit == "points" else text
 
 

@@ -34,7 +34,9 @@ class BoundedProtocol(H11Protocol):
         super().connection_made(transport)
         self.waiting_since = self.loop.time()
         self._wait()
-        others = [one for one in self.connections if isinstance(one, BoundedProtocol) and one is not self]
+        others = [
+            one for one in self.connections if isinstance(one, BoundedProtocol) and one is not self and one.is_open
+        ]
         of_peer = [one for one in others if one.peer == self.peer]
         if len(of_peer) >= MAX_PER_PEER:
             self._make_room(of_peer, f"{MAX_PER_PEER} connections of {self.peer}")
@@ -60,6 +62,11 @@ class BoundedProtocol(H11Protocol):
     def peer(self) -> str:
         """The IP address of the other side."""
         return self.client[0] if self.client else ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection is not being closed: one that is stays in the set of connections for a moment."""
+        return not self.transport.is_closing()
 
     @property
     def awaits_request(self) -> bool:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from tooltrace.report.i18n import LANGUAGES, preferred_language
 from tooltrace.report.time_range import TimeRange
@@ -83,10 +83,15 @@ async def read_form(request: Request, most_bytes: int) -> dict[str, str]:
     Raises HTTPException for an invalid form or one above ``most_bytes``.
     """
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > most_bytes:
-            raise HTTPException(413, f"the form is larger than {most_bytes:,} bytes; nothing was recorded")
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > most_bytes:
+                raise HTTPException(413, f"the form is larger than {most_bytes:,} bytes; nothing was recorded")
+    except ClientDisconnect:
+        raise HTTPException(
+            400, "the connection was closed before the form was complete; nothing was recorded"
+        ) from None
     try:
         return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=20))
     except ValueError:
