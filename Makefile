@@ -83,8 +83,8 @@ demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
 
 test: check
-	@echo 'The tests take about 15 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	@echo 'The tests take about 12 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/collector
 
 # Simulations and cases beyond those of `make test`, which have the marker "deep", and properties with more examples.
 test-deep: $(VENV)/.test
@@ -166,8 +166,10 @@ $(FRAMEWORKS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml | $(UV)
 	$(ENVIRONMENT) --editable '.[$*]' $($*) $(RUNNER)
 	touch $@
 
+# Genuine programs with queues, intervals and restarts: most of the time is waiting.
 test-collector: $(VENV)/.test collector $(BACKENDS)
-	TOOLTRACE_VENV=$(abspath $(VENV)) TOOLTRACE_REQUIRE=collector,phoenix,clickhouse $(BIN)/python -m pytest tests/collector
+	TOOLTRACE_VENV=$(abspath $(VENV)) TOOLTRACE_REQUIRE=collector,phoenix,clickhouse $(BIN)/python -m pytest \
+		--numprocesses auto --dist loadfile tests/collector
 
 # In a process of its own, with the engine outside of the tests' environment: the engine starts threads, and other tests fork.
 test-clickhouse: $(VENV)/.test collector clickhouse

@@ -187,6 +187,8 @@ def test_a_finalizer_that_calls_a_tool_at_each_line(tmp_path: Path, durability: 
         tmp_path,
         LINES
         + f"""
+from tooltrace.recording import recorder
+recorder.FLUSH_SECONDS = 0.05  # the whole wait of a finalizer that interrupts a write: only the interrupted thread could write
 tt.configure(durability={durability!r}, queue_size=8, block_seconds=0.01)
 sys.settrace(at_each_line)
 for _ in range(20): outer()

@@ -14,6 +14,7 @@ import time
 from asyncio import CancelledError
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -238,18 +239,22 @@ sys.stderr.flush()
 """
 
 
-@pytest.mark.parametrize(
-    "body",
-    ["time.sleep(0.007)", "threading.Event().wait()", "raise SystemExit(3)", "[n for n in range(200_000)]"],
-)
-def test_unwritten_records_are_counted_at_exit(tmp_path: Path, body: str) -> None:
-    done = run(tmp_path, SLOW.format(body=body))
-    assert done.returncode == 0, done.stderr
-    found = sum(isinstance(record, ToolCall) for record in records(tmp_path / "t.duckdb"))
-    assert found + sum(losses(tmp_path / "t.duckdb").values()) == 12_002
-    if not body.startswith("raise"):
-        assert losses(tmp_path / "t.duckdb")["exit"] > 0
-        assert "were not written when the process ended" in done.stderr
+def test_unwritten_records_are_counted_at_exit(tmp_path: Path) -> None:
+    """The programs run at once, because each waits for two seconds at its end."""
+    bodies = ["time.sleep(0.007)", "threading.Event().wait()", "raise SystemExit(3)", "[n for n in range(200_000)]"]
+    folders = [tmp_path / str(number) for number in range(len(bodies))]
+    for folder in folders:
+        folder.mkdir()
+    with ThreadPoolExecutor() as pool:
+        ended = list(pool.map(run, folders, [SLOW.format(body=body) for body in bodies]))
+    for body, folder, done in zip(bodies, folders, ended, strict=True):
+        assert done.returncode == 0, (body, done.stderr)
+        found = sum(isinstance(record, ToolCall) for record in records(folder / "t.duckdb"))
+        lost = losses(folder / "t.duckdb")
+        assert found + sum(lost.values()) == 12_002, body
+        if not body.startswith("raise"):
+            assert lost["exit"] > 0, body
+            assert "were not written when the process ended" in done.stderr, body
 
 
 def test_a_call_that_was_counted_as_lost_is_not_written_later(store: Path, lenient: None) -> None:

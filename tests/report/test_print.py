@@ -53,8 +53,7 @@ def test_a_tool_that_failed_has_one_page_and_others_have_none(page, made, name, 
     assert len(_PAGE.findall(page.pdf(format=size))) == 2 + len(failing)
 
 
-@pytest.mark.parametrize("size", [A4, LETTER])
-@pytest.mark.parametrize("name", ["past", "demo", "foul"])
+@pytest.mark.parametrize(("name", "size"), covering(["past", "demo", "foul"], [(A4,), (LETTER,)]))
 def test_nothing_is_cut_at_the_border(paper, name, size):
     page = paper(name, size)
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]

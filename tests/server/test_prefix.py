@@ -80,7 +80,11 @@ def proxy(served: tuple[str, str], request: pytest.FixtureRequest) -> Iterator[t
         yield client, span
 
 
-@pytest.mark.parametrize("most", [1, pytest.param(3, marks=pytest.mark.deep)])
+@pytest.mark.parametrize(
+    ("proxy", "most"),
+    [(True, 1), *(pytest.param(*case, marks=pytest.mark.deep) for case in [(False, 1), (True, 3), (False, 3)])],
+    indirect=["proxy"],
+)
 def test_every_address_of_a_page_leads_to_the_site(proxy, most):
     """Follow the addresses of each page, ``most`` of each path: a list has an address for each filter and order."""
     client, span = proxy

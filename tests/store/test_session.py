@@ -7,11 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from tests.store.conftest import make_call
+from tests.stores import create_empty_store, write_records
 from tooltrace.analysis import catalogue, find
 from tooltrace.errors import QueryCancelled, StoreMissing
 from tooltrace.store.base import Cancellation, open_store
+from tooltrace.store.fold import fold
+from tooltrace.store.paths import StorePaths
 from tooltrace.store.result import Statement
 
 REQUIRED = {
@@ -78,3 +83,24 @@ def test_a_query_of_a_session_can_be_cancelled_alone(demo_store: Path):
         with pytest.raises(QueryCancelled):
             session.query(statement("failure_rate"), cancellation=cancelled)
         assert session.query(statement("failure_rate")).rows
+
+
+IN_MEMORY = Statement(
+    sql="SELECT count(*) FROM duckdb_views() WHERE database_name = 'memory' AND NOT internal", name="views"
+)
+FIGURES = Statement(sql="SELECT count(*), count(DISTINCT call_id), wilson_low(1, 2) FROM tool_calls", name="figures")
+
+
+def test_a_session_makes_views_only_where_the_database_has_older_ones(tmp_path: Path) -> None:
+    paths = StorePaths.of(create_empty_store(tmp_path / "t.duckdb"))
+    write_records(paths, make_call(1), make_call(2))
+    fold(paths)
+    with open_store(paths.database).session() as session:
+        figures = session.query(FIGURES).rows
+        assert figures[0][:2] == (2, 2)
+        assert session.query(IN_MEMORY).rows == [(0,)]
+    with duckdb.connect(paths.database) as con:
+        con.execute("UPDATE meta SET value = 'of an earlier version' WHERE key = 'views'")
+    with open_store(paths.database).session() as session:
+        assert session.query(FIGURES).rows == figures
+        assert session.query(IN_MEMORY).rows != [(0,)]

@@ -45,9 +45,10 @@ def database(path: Path, table: str = "notes (a INTEGER)") -> None:
     created(path, f"TABLE {table}")
 
 
-def created(path: Path, what: str) -> None:
+def created(path: Path, *objects: str) -> None:
     with duckdb.connect(str(path)) as db:
-        db.execute(f"CREATE {what}")
+        for what in objects:
+            db.execute(f"CREATE {what}")
 
 
 def bound_socket(path: Path) -> None:
@@ -79,6 +80,12 @@ FOREIGN: dict[str, tuple[Callable[[Path], object], str]] = {
     "duckdb with a view meta alone": (
         lambda path: created(path, "VIEW meta AS SELECT 'schema_version' AS key, '7' AS value"),
         "a DuckDB database of another program (views 'meta')",
+    ),
+    "duckdb with a view of the name of a table": (
+        lambda path: created(
+            path, "VIEW attempts AS SELECT 1 AS n", "TABLE meta AS SELECT 'schema_version' AS key, '7' AS value"
+        ),
+        "a DuckDB database of another program (tables 'meta')",
     ),
     "duckdb with a macro alone": (
         lambda path: created(path, "MACRO twice(x) AS 2 * x"),

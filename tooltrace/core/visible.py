@@ -7,6 +7,7 @@ text must not overwrite its surroundings, reverse them or pretend to be another.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 BLANK: Final = "␠"
@@ -63,6 +64,17 @@ def shortened(name: str) -> str:
 
 
 def _escapes(found: re.Match[str]) -> str:
-    codes = [ord(character) for character in found[0]]
+    text = found[0]
+    return _escape(text) if len(text) == 1 else _escape_all(text)
+
+
+@lru_cache(maxsize=1024)
+def _escape(character: str) -> str:
+    """Return the escape of one character, remembered: a text may have thousands of them."""
+    return _escape_all(character)
+
+
+def _escape_all(text: str) -> str:
+    codes = [ord(character) for character in text]
     shown = "".join(f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in codes[:4])
     return shown if len(codes) <= 4 else f"{shown}…({len(codes)})"

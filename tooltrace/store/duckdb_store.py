@@ -111,7 +111,7 @@ class DuckDBStore(StoreBackend):
         """Yield a session on one lease; see ``tooltrace.store.session``. See StoreBackend."""
         from tooltrace.store.session import LeasedSession
 
-        with self.connect() as con:
+        with self._open(missing_ok=False, cursors=False) as con:
             yield LeasedSession(con, threads=threads, memory_mib=memory_mib)
 
     def sandbox(self, limits: SandboxLimits) -> SqlSandbox:

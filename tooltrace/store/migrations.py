@@ -158,23 +158,28 @@ def _comment(table: str, column: str, text: str) -> str:
     return f"COMMENT ON COLUMN {table}.{quote_identifier(column)} IS {quote_literal(text)}"
 
 
-_HAS_ATTEMPTS: Final = (  # other programs have a table or a view `meta` too; the attempts were `tool_calls` in version 1
-    f"EXISTS (FROM duckdb_tables() WHERE database_name = '{STORE}' AND table_name IN ('attempts', 'tool_calls'))"
-)
-
-
 def version_of(con: DuckDBPyConnection) -> int:
     """Return the schema version of the database attached as ``store``; 0 where it has no tooltrace schema."""
     import duckdb
 
     try:
-        rows = con.execute(
-            f"SELECT value FROM {STORE}.meta WHERE key = 'schema_version' AND {_HAS_ATTEMPTS}"
-        ).fetchall()
+        rows = con.execute(f"SELECT value FROM {STORE}.meta WHERE key = 'schema_version'").fetchall()
     except (duckdb.CatalogException, duckdb.BinderException):  # the table does not exist, or has other columns
         return 0
     value = str(rows[0][0]) if rows else ""
-    return int(value) if value.isdecimal() else 0
+    return int(value) if value.isdecimal() and _has_attempts(con) else 0
+
+
+def _has_attempts(con: DuckDBPyConnection) -> bool:
+    """Whether the database has the table of attempts: other programs have a table or a view ``meta`` too."""
+    import duckdb
+
+    try:
+        con.execute(f"SELECT rowid FROM {STORE}.attempts LIMIT 0")  # a list of tables takes ten times as long
+    except (duckdb.CatalogException, duckdb.BinderException):  # a view has no rowid; version 1 named it tool_calls
+        named = f"database_name = '{STORE}' AND table_name IN ('attempts', 'tool_calls')"
+        return bool(con.execute(f"FROM duckdb_tables() WHERE {named} LIMIT 1").fetchall())
+    return True
 
 
 _OBJECTS: Final = {

@@ -14,6 +14,7 @@ from tooltrace.store.base import Cancellation
 from tooltrace.store.horizon import within_horizon
 from tooltrace.store.reader import damage_of
 from tooltrace.store.result import QueryResult, Statement
+from tooltrace.store.schema import quote_literal
 from tooltrace.store.views import JUDGED
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class LeasedSession:
 
     def __init__(self, con: DuckDBPyConnection, *, threads: int | None = None, memory_mib: int | None = None) -> None:
         self._con = con
+        (self._search_path,) = con.execute("SELECT current_setting('search_path')").fetchone() or ("",)
         self._computed: set[str] = set()
         self._computing = threading.Lock()
         if threads is not None:
@@ -49,6 +51,7 @@ class LeasedSession:
         cancellation = cancellation or Cancellation()
         with closing(self._con.cursor()) as con, cancellation.interrupting(con.interrupt):
             try:
+                con.execute(f"SET search_path = {quote_literal(self._search_path)}")  # a cursor does not inherit it
                 statement, note = within_horizon(con, statement)
                 self._share(con, statement.sql)
                 con.execute(f"CREATE TEMP TABLE answer AS {statement.sql}", statement.params)
