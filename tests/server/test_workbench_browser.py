@@ -67,7 +67,7 @@ def test_chips_heads_and_bars_change_the_list_and_its_address(shown, page):
     page.wait_for_url("**until=**")
     assert "status=error" in page.url
     page.go_back()
-    until(page, "!location.search.includes('until=')")
+    page.wait_for_url(lambda url: "until=" not in url)
     rows(page, 5)  # the browser goes back only from a page that it shows
     page.go_back()
     page.wait_for_url("**tool=fetch**")
