@@ -15,9 +15,9 @@
 --
 -- The baseline of a tool is the share of its calls that failed in the 7 days before `since`, if it had 20 calls or more. If
 -- more than half of these failed, the baseline is 5 % instead. For a tool without such a history, the baseline is the share
--- of its calls that failed until the middle of the window; if that is above 5 %, the baseline is 5 %. Every baseline
--- includes 20 additional calls that failed at a rate of 5 %, so that a short history has little weight; for excess_low they
--- do not lower the baseline. Grouped by version, agent or others, a group is compared with the baselines of its tools, so
+-- of its calls that failed in the first half of the time between the first and the last attempt of all tools; if that is
+-- above 5 %, the baseline is 5 %. Every baseline includes 20 additional calls that failed at a rate of 5 %, so that a short
+-- history has little weight; for excess_low they do not lower the baseline. Grouped by version, agent or others, a group is compared with the baselines of its tools, so
 -- that a version that is broken from its first call is visible.
 --
 -- Measured on simulated histories with independent calls, or with 5 or more clusters that differ: the 95 % intervals
@@ -97,8 +97,16 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
+-- of all tools, so that a tool has the same baseline and the same change alone and beside others
 bounds AS (
-    SELECT min(at_us) AS first_us, max(at_us) AS last_us, (min(at_us) + max(at_us)) / 2 AS middle FROM scoped
+    SELECT first_us, last_us, (first_us + last_us) / 2 AS middle
+    FROM (
+        SELECT min(epoch_us(started_at)) AS first_us, max(epoch_us(started_at)) AS last_us
+        FROM attempts
+        WHERE is_finished(status, ending)
+          AND ($since IS NULL OR started_at >= $since)
+          AND ($until IS NULL OR started_at < $until)
+    )
 ),
 -- most calls have one attempt and do not need call_key()
 repeated AS (
@@ -308,7 +316,7 @@ parts AS (
             max(at_us) AS last_us,
             arg_max(message, at_us) AS message
         FROM call_totals
-        CROSS JOIN (SELECT min(at_us) AS first_us, max(at_us) AS last_us FROM call_totals) AS w
+        CROSS JOIN bounds AS w
         GROUP BY ALL
     )
 ),

@@ -191,6 +191,27 @@ def test_an_approved_call_is_one_call_of_the_baseline(engine, make):
     assert row["excess_low"] < 0 < row["excess_high"]
 
 
+def test_a_tool_has_the_same_figures_alone_and_beside_another(engine, make):
+    """The other tool is called later: the middle of all attempts is not that of the first tool's."""
+    calls = [
+        make(tool=tool, call_id=f"{tool}{number}", started_at=START + (first + number) * HOUR, status=status)
+        for tool, first in (("one", 0), ("two", 80))
+        for number in range(100)
+        for status in ["error" if number > 60 else "success"]
+    ]
+    store = engine(*calls)
+    beside = {row["tool"]: row for row in answer(store)}
+    for tool, row in beside.items():
+        (alone,) = answer(store, tool=tool)
+        assert row.pop("hurt_share") < alone.pop("hurt_share") == 1
+        assert alone.keys() == row.keys()
+        for name, value in row.items():
+            assert alone[name] == (pytest.approx(value) if isinstance(value, float) else value), name
+    assert [row["changed_at"] for row in beside.values()] == [
+        (START + (first + 61) * HOUR).replace(tzinfo=None) for first in (0, 80)
+    ]
+
+
 def test_calls_of_a_conversation_are_one_draw(engine, make):
     """Two of ten conversations fail as a whole: the interval is that of conversations, in the window and in the baseline."""
     calls = [

@@ -110,8 +110,8 @@ class QueryCache:
         """Return the rows of one tool of the query ``name``, grouped by tool; all rows if ``tool`` is None.
 
         They are taken from the result for all tools where that is cached or running, so this is only for queries whose
-        rows of a tool do not depend on other tools. Those of ``ranking`` do: its baseline depends on the first and the
-        last attempt of all tools. Raises QueryError and StoreError.
+        rows of a tool do not depend on other tools. Those of ``ranking`` do: its ``hurt_share`` is a share of all the tools
+        that are selected. Raises QueryError and StoreError.
         """
         if tool is None or not self._has(_key(name, None, params)):
             return await self.query(name, tool=tool, **params)
