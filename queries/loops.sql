@@ -10,16 +10,16 @@
 -- poll: as repeat, but a later call with the same arguments got another result: the agent waited, and was not stuck.
 --
 -- Arguments are equal if they differ only in times with seconds, Unix times, members that number a request (request_id,
--- trace_id, nonce, seq, attempt, timestamp and similar) and counters; a time at a full minute, such as 09:30:00, is a slot or
--- the limit of a window, and is compared. Results are equal if they differ only in times and durations. A counter is
--- a whole number that counts up by 1, from 0 or 1, over successive calls of the tool whose other arguments and results are
--- equal. A number is not a counter if its name addresses something (page, offset, id, line and similar), if the results only
--- acknowledge ("ok"), or if it is the only argument. Other numbers and ids are compared, because they tell pages and records
--- apart. Errors are the same if code, type and kind of message are (see the query errors). Polling whose results change is
--- therefore not a loop, and neither are pages, nor calls whose wording differs: a model that asks the same in other words is
--- not found, and neither are calls of a tool that returns nothing. A tool that only waits (its name has sleep, wait, delay or pause) does not make a loop of the kind repeat. The
--- attempts of a call are one call. Calls that run at the same time are one repetition. Calls without recorded arguments or
--- results are compared with nothing.
+-- trace_id, nonce, seq, attempt, timestamp and similar) and counters; a time at a full minute, such as 09:30:00, is a slot
+-- or the limit of a window, and is compared. Results are equal if they differ only in times and durations. A counter is a
+-- whole number that counts up by 1, from 0 or 1, over successive calls of the tool whose other arguments and results are
+-- equal. A number is not a counter if its name addresses something (page, offset, id, line and similar), if the results
+-- only acknowledge ("ok"), or if it is the only argument. Other numbers and ids are compared, because they tell pages and
+-- records apart. Errors are the same if code, type and kind of message are (see the query errors). Polling whose results
+-- change is therefore not a loop, and neither are pages, nor calls whose wording differs: a model that asks the same in
+-- other words is not found, and neither are calls of a tool that returns nothing. A tool that only waits (its name has
+-- sleep, wait, delay or pause) does not make a loop of the kind repeat. The attempts of a call are one call. Calls that run
+-- at the same time are one repetition. Calls without recorded arguments or results are compared with nothing.
 --
 -- Measured on 65 conversations with planted loops and 80 of polling, pages, retries, bulk writes and waits: all loops were
 -- found, and nothing else. Of 222 published runs of two agents, 9 had a loop (docs/explanation/loops.md).

@@ -17,8 +17,8 @@
 -- more than half of these failed, the baseline is 5 % instead. For a tool without such a history, the baseline is the share
 -- of its calls that failed in the first half of the time between the first and the last attempt of all tools; if that is
 -- above 5 %, the baseline is 5 %. Every baseline includes 20 additional calls that failed at a rate of 5 %, so that a short
--- history has little weight; for excess_low they do not lower the baseline. Grouped by version, agent or others, a group is compared with the baselines of its tools, so
--- that a version that is broken from its first call is visible.
+-- history has little weight; for excess_low they do not lower the baseline. Grouped by version, agent or others, a group is
+-- compared with the baselines of its tools, so that a version that is broken from its first call is visible.
 --
 -- Measured on simulated histories with independent calls, or with 5 or more clusters that differ: the 95 % intervals
 -- contain the true value in 96 to 100 % of them; without any change excess_low is above 0 in at most 3 %
