@@ -57,6 +57,15 @@ class TestOne:
                 (False, 0.4)
             ]
 
+    def test_the_store_may_follow_a_conversation_or_a_file(self, run, file, tmp_path):
+        other = tmp_path / "other.duckdb"
+        assert run("label", "--conversation", "chat", "--wrong", str(other)).exit_code == 0
+        assert run("label", "--file", file("conversation_id,correct\nlater,yes\n"), str(other)).exit_code == 0
+        assert run("label", "call_3", "--conversation", "chat", "--wrong").exit_code == 2, "call_3 is no store"
+        with tt.connect(other) as db:
+            found = db.execute("SELECT conversation_id, correct FROM outcomes ORDER BY labeled_at").fetchall()
+        assert found == [("chat", False), ("later", True)]
+
     def test_a_label_before_its_call_is_reported(self, run, where, outcomes):
         done = run("label", "later", "--correct", "--labeler", "ann")
         assert (done.exit_code, done.stdout) == (0, "later is labelled right by ann.\n")

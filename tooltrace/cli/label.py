@@ -16,7 +16,8 @@ from tooltrace.errors import LabelError, StoreError, UnsupportedByStore
 from tooltrace.labels.label import make_outcome
 from tooltrace.recording.settings import Settings
 from tooltrace.report.numbers import format_count
-from tooltrace.store.base import Store, StoreBackend
+from tooltrace.store.base import Store, StoreBackend, open_store
+from tooltrace.store.url import address_of
 
 if TYPE_CHECKING:
     from tooltrace.labels.from_file import LabelFileReport
@@ -80,6 +81,10 @@ def label(
     labeler_kind = renamed("--kind", kind, "--labeler-kind") or labeler_kind
     if not labeler.strip():
         raise UsageError("--labeler must not be blank: pass the name of the labeler; nothing was recorded")
+    if call_id is not None and (conversation is not None or file is not None) and _is_store(call_id):
+        # click gives the first argument to CALL_ID: with --conversation and --file it is the store
+        store = open_store(address_of(call_id) or Path(call_id))
+        call_id = None
     has_verdict = correct or wrong or score is not None
     if file is not None:
         if call_id is not None or has_verdict or reason is not None or labeler_kind is not None or span or conversation:
@@ -103,6 +108,12 @@ def label(
     target = "conversation_id" if conversation else "span_id" if span else "call_id"
     verdict = correct if correct or wrong else None
     _label_one({target: conversation or call_id or ""}, verdict, score, labeler, labeler_kind, reason, store)
+
+
+def _is_store(argument: str) -> bool:
+    """Whether ``argument`` names a store: an address, an existing file, or a file that is created by its first label."""
+    path = Path(argument)
+    return address_of(argument) is not None or path.is_file() or path.suffix == ".duckdb"
 
 
 def _label_one(

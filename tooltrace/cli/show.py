@@ -14,6 +14,7 @@ from tooltrace.cli.errors import UsageError
 from tooltrace.cli.options import examples, limit_option, output_options, place_option
 from tooltrace.errors import QueryError
 from tooltrace.store.base import StoreBackend, open_store
+from tooltrace.store.url import address_of
 
 
 @click.command(
@@ -39,13 +40,15 @@ def show(
     """Show every attempt of a call, or with --conversation the steps of a conversation.
 
     The output contains timing, arguments, result, error, sources, signals, the model's message, human approvals and
-    labels. With --conversation, the outcome and the loops of the conversation come first. CALL_ID may also be a span id, or a unique prefix of either.
+    labels. With --conversation, the outcome and the loops of the conversation come first. CALL_ID may also be a span id, or
+    a unique prefix of either.
     """
     from tooltrace.cli.output import write
 
     if conversation is not None:
         # click gives the first argument to CALL_ID: with --conversation it is the store
-        _show_conversation(conversation, open_store(Path(call_id)) if call_id else store, form, full=full)
+        named = open_store(address_of(call_id) or Path(call_id)) if call_id else store
+        _show_conversation(conversation, named, form, full=full)
         return
     if call_id is None:
         raise UsageError("show needs the id of a call, or --conversation ID")
