@@ -83,7 +83,7 @@ demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
 
 test: check
-	@echo 'The tests take about 12 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
+	@echo 'The tests take about 13 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/collector
 
 # Simulations and cases beyond those of `make test`, which have the marker "deep", and properties with more examples.
