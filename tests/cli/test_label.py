@@ -61,7 +61,7 @@ class TestOne:
         other = tmp_path / "other.duckdb"
         assert run("label", "--conversation", "chat", "--wrong", str(other)).exit_code == 0
         assert run("label", "--file", file("conversation_id,correct\nlater,yes\n"), str(other)).exit_code == 0
-        assert run("label", "call_3", "--conversation", "chat", "--wrong").exit_code == 2, "call_3 is no store"
+        assert run("label", "call_3", "--conversation", "chat", "--wrong").exit_code == 2, "call_3 is not a store"
         with tt.connect(other) as db:
             found = db.execute("SELECT conversation_id, correct FROM outcomes ORDER BY labeled_at").fetchall()
         assert found == [("chat", False), ("later", True)]

@@ -83,7 +83,7 @@ def label(
         raise UsageError("--labeler must not be blank: pass the name of the labeler; nothing was recorded")
     if call_id is not None and (conversation is not None or file is not None) and _is_store(call_id):
         # click gives the first argument to CALL_ID: with --conversation and --file it is the store
-        store = open_store(address_of(call_id) or Path(call_id))
+        store = open_store(call_id)
         call_id = None
     has_verdict = correct or wrong or score is not None
     if file is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import click
@@ -14,7 +13,6 @@ from tooltrace.cli.errors import UsageError
 from tooltrace.cli.options import examples, limit_option, output_options, place_option
 from tooltrace.errors import QueryError
 from tooltrace.store.base import StoreBackend, open_store
-from tooltrace.store.url import address_of
 
 
 @click.command(
@@ -47,8 +45,7 @@ def show(
 
     if conversation is not None:
         # click gives the first argument to CALL_ID: with --conversation it is the store
-        named = open_store(address_of(call_id) or Path(call_id)) if call_id else store
-        _show_conversation(conversation, named, form, full=full)
+        _show_conversation(conversation, open_store(call_id or store), form, full=full)
         return
     if call_id is None:
         raise UsageError("show needs the id of a call, or --conversation ID")
