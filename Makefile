@@ -67,6 +67,9 @@ export UV_PYTHON_DOWNLOADS := never
 ENVIRONMENT = $(UV) venv --quiet --clear --python $(PYTHON) $(@D) && $(UV) pip install --quiet --python $(@D)/bin/python
 RUNNER := hypothesis pytest pytest-asyncio pytest-timeout
 
+# Tests wait for a quarter of their time, so that three of them keep two cores busy.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) * 3 // 2)')
+
 # Tests start hundreds of Python processes: compile each module once, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -83,16 +86,16 @@ demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
 
 test: check
-	@echo 'The tests take about 13 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/collector
+	@echo 'The tests take 15 to 20 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --ignore tests/collector
 
 # Simulations and cases beyond those of `make test`, which have the marker "deep", and properties with more examples.
 test-deep: $(VENV)/.test
-	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'deep or hypothesis'
+	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -m 'deep or hypothesis'
 
 # Every test, those of properties with many more examples than in `make test`.
 test-thorough: $(VENV)/.test
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest --numprocesses auto --dist worksteal -m ''
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -m ''
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -102,6 +105,7 @@ check: $(VENV)/.test
 
 docs: $(VENV)/.test
 	$(BIN)/python -m docs.generate
+	$(BIN)/python -m dashboards.grafana.generate
 
 # build/site/index.html; fails at a broken link, a missing reference and a page that the sidebar does not have.
 site: $(VENV)/.test

@@ -114,3 +114,5 @@ def _store(rows: int) -> Iterator[Row]:
     yield Row(f"fold of {rows:,} rows, on the clock", STORED, f"{folded:,.0f} rows/s", "≥ 160,000 rows/s", folded >= 160_000)  # fmt: skip
     wall, cpu, peak = apart(store.backlog, rows)
     yield Row(f"first question (`failure_rate`) over {rows:,} calls that are not folded: time, CPU, peak memory", STORED, f"{wall:.1f} s, {cpu:.1f} s, {peak:.0f} MiB", "≤ 6 s, ≤ 256 MiB", wall <= 6 and peak <= 256)  # fmt: skip
+    wall, cpu, peak = apart(store.backlog, rows, in_background=True)
+    yield Row('… which the process of `fold="background"` has folded before', "the same", f"{wall:.2f} s, {cpu:.2f} s, {peak:.0f} MiB", "≤ 0.5 s", wall <= 0.5)  # fmt: skip

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchmarks.apart import apart
+from tooltrace.store import hashes
 from tooltrace.store.connection import attach, connect, detach
 from tooltrace.store.migrations import migrate
 from tooltrace.store.paths import StorePaths
@@ -146,6 +147,7 @@ def make_history(store: Path, rows: int) -> None:
     con.execute(DRAWS)
     start = datetime.now(UTC).replace(tzinfo=None) - timedelta(days=DAYS)
     con.execute(ATTEMPTS, {"rows": rows, "start": start, "days": float(DAYS)})
+    hashes.refresh(con)
     con.execute(REST)
     con.execute(f"CHECKPOINT {STORE}")
     detach(con)

@@ -1,7 +1,8 @@
 """Count the instructions of a call in the calling thread: ``python -m benchmarks.instructions [--write]``, with valgrind.
 
 callgrind counts what a program executes, so that the figures do not depend on the load of the machine. Each program runs twice,
-with fewer and with more calls; the difference leaves the start of the program out. It takes some minutes.
+with fewer and with more calls in a burst; the difference leaves the start of the program and the flushes out. It takes some
+minutes.
 """
 
 from __future__ import annotations
@@ -19,19 +20,21 @@ from typing import Final
 from benchmarks.page import COSTS_PAGE, machine, write_block
 from benchmarks.payloads import payloads
 
-CALLS: Final = (300, 1300)
+BURSTS: Final = 5
+CALLS: Final = (50, 250)
+"""Calls in a burst. The queue is emptied after each: else the collector of garbage reads more queued calls the longer it runs."""
 KIND: Final = "plain dict"
 AIMS: Final = {"tooltrace, everything on": 0.23}
 
 PROGRAM: Final = """
-import os, sys
+import gc, os, sys
 from pathlib import Path
 from benchmarks import rivals
 from benchmarks.bare_span import in_bare_span, provider
 from benchmarks.payloads import payloads
 import tooltrace as tt
 
-setup, kind, calls, folder = sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4])
+setup, kind, bursts, calls, folder = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), Path(sys.argv[5])
 payload = payloads(rivals.tool_response())[kind]
 if setup == "untraced":
     call = payload.caller(payload.tool())
@@ -45,8 +48,13 @@ else:
     call = payload.caller(tt.trace_tool(payload.tool()))
 for _ in range(100):
     call()
-for _ in range(calls):
-    call()
+tt.flush()
+gc.collect()
+gc.freeze()
+for _ in range(bursts):
+    for _ in range(calls):
+        call()
+    tt.flush()
 os._exit(0)
 """
 
@@ -54,7 +62,7 @@ os._exit(0)
 def instructions(setup: str) -> float:
     """Return the instructions of one call in the calling thread."""
     few, many = (_count(setup, calls) for calls in CALLS)
-    return (many - few) / (CALLS[1] - CALLS[0])
+    return (many - few) / (CALLS[1] - CALLS[0]) / BURSTS
 
 
 def _count(setup: str, calls: int) -> int:
@@ -62,7 +70,7 @@ def _count(setup: str, calls: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         valgrind = ["valgrind", "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={out}", "--quiet"]
-        command = [*valgrind, sys.executable, "-c", PROGRAM, setup, KIND, str(calls), folder]
+        command = [*valgrind, sys.executable, "-c", PROGRAM, setup, KIND, str(BURSTS), str(calls), folder]
         environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
         subprocess.run(command, check=True, env=environment, cwd=folder, stderr=subprocess.DEVNULL)
         found = re.search(r"^(?:summary|totals): (\d+)", Path(f"{out}-01").read_text(), re.MULTILINE)

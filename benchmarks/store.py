@@ -68,12 +68,18 @@ def _large_result(number: int, size: int) -> str:
     return f"{number:08d}" * (size // 8)
 
 
-def backlog(folder: Path, rows: int) -> tuple[float, float, float]:
-    """Return the seconds, the CPU seconds and the peak resident MiB of the first question over unfolded calls."""
+def backlog(folder: Path, rows: int, *, in_background: bool = False) -> tuple[float, float, float]:
+    """Return the seconds, the CPU seconds and the peak resident MiB of the first question over unfolded calls.
+
+    ``in_background``: over calls that the process of ``fold="background"`` has folded before.
+    """
     store = folder / "backlog.duckdb"
     with closing(Journal(StorePaths.of(store).journal)) as journal:
         for lines in _lines(rows):
             journal.write(lines)
+    if in_background:  # it folds everything and ends, because no process records into the store
+        subprocess.run([sys.executable, "-W", "ignore", "-m", "tooltrace.store.background", store], check=True)
+        assert not any(StorePaths.of(store).journals().values())
     done = subprocess.run([sys.executable, "-c", _FIRST_QUESTION, store], capture_output=True, check=True, text=True)
     found, wall, cpu, peak = map(float, done.stdout.split())
     assert found == rows

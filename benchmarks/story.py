@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchmarks.history import DRAWS
+from tooltrace.store import hashes
 from tooltrace.store.connection import attach, connect, detach
 from tooltrace.store.migrations import migrate
 from tooltrace.store.paths import StorePaths
@@ -123,6 +124,7 @@ def make_story(store: Path, end: datetime | None = None) -> datetime:
     times = {"start": end - timedelta(days=DAYS, minutes=5), "broken_at": broken_at}
     counts = {"calls": CALLS, "size": CALLS_OF_A_CONVERSATION, "days": float(DAYS)}
     con.execute(_ATTEMPTS, {**times, **counts})
+    hashes.refresh(con)
     con.execute(_LABELS)
     con.execute(f"CHECKPOINT {STORE}")
     detach(con)

@@ -39,6 +39,7 @@ TABLES: dict[str, type[Record] | None] = {
     "tool_calls": ToolCall,
     "attempts": ToolCall,
     "calls": None,
+    "repeated_calls": None,
     "outcomes": Outcome,
     "judged": None,
     "conversation_labels": None,
@@ -245,8 +246,12 @@ def columns_page() -> str:
         ]
         parts += [f"## {name_of_table}", safe(comment)]
         if name_of_table == "attempts":
-            missing = [f"`{name}`" for name, *_ in found["tool_calls"][1] if name not in {row[0] for row in columns}]
-            parts.append(f"The columns are those of `tool_calls` without {', '.join(missing)}.")
+            both = {row[0] for row in columns} & {row[0] for row in found["tool_calls"][1]}
+            missing = [f"`{name}`" for name, *_ in found["tool_calls"][1] if name not in both]
+            parts.append(f"The columns are those of `tool_calls` without {', '.join(missing)}, and these:")
+            parts.append(
+                table(("column", "type", "meaning"), [row[:3] for row in rows if row[0].strip("`") not in both])
+            )
         elif attributes:
             parts.append(table(("column", "type", "meaning", "OpenTelemetry attribute"), rows))
         else:

@@ -82,12 +82,15 @@ class AtomicFile:
         self._file = os.fdopen(fd, "wb")
         if self.path.suffix != ".gz":
             return self._file
+        # without name and time: equal records give equal files
         return cast(IO[bytes], gzip.GzipFile(filename="", mode="wb", fileobj=self._file, mtime=0))
 
     def _finish(self, file: IO[bytes]) -> None:
+        # closing the compression writes its end into the file, which stays open
         if self._stream is not file:
             self._stream.close()
         file.flush()
+        # on the disk before the renaming: after a power cut, the name must not lead to a file without content
         if self._temporary is not None:
             os.fsync(file.fileno())
             file.close()

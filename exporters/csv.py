@@ -62,6 +62,7 @@ class Csv:
         self._path = path
         self._files: dict[type[Record], CsvTable] = {}
         self._open = True
+        # an export without calls makes an empty table too, not a missing file
         self._file_of(ToolCall)
 
     def send(self, records: Sequence[Record]) -> None:
@@ -123,6 +124,7 @@ def cell(value: Any) -> str:
 
 
 def _text(text: str) -> str:
+    # a lone surrogate is not text in UTF-8
     text = text.encode("utf-8", "replace").decode()
     return QUOTED_BY + text if not text or text.startswith(_FORMULA_STARTS) else text
 

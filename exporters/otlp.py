@@ -123,7 +123,8 @@ class OtlpDestination:
             try:
                 self._send("traces", request, ExportTraceServiceResponse(), "rejected_spans")
             except Refused as error:
-                if error.whole:  # probably a wrong address: keep the spans until it is corrected
+                # probably a wrong address: keep the spans until it is corrected
+                if error.whole:
                     raise Unavailable(str(error)) from error
                 raise
 
@@ -136,6 +137,7 @@ class OtlpDestination:
         if logs:
             try:
                 self._send("logs", request, ExportLogsServiceResponse(), "rejected_log_records")
+            # not kept as spans are: many receivers accept no logs, and their journals would be kept for nothing
             except Refused as error:
                 raise Refused(str(error), whole=error.whole, count=len(logs)) from error
 
@@ -156,7 +158,7 @@ class OtlpDestination:
                 _warn_metrics_rejected(error)
             except PartlyRefused as error:
                 _warn_metrics_rejected(error)
-            # Delta temporality: the next point begins where this one ended, even if the receiver refused this one.
+            # delta temporality: the next point begins where this one ended, even if the receiver refused this one
             self.memory[COUNTED] = points[0].end_ns
 
     def _encoded(self, signal: Signal, request: Message) -> bytes:

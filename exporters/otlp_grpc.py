@@ -49,9 +49,11 @@ class GrpcSender:
         try:
             answer: bytes = self._export(request, timeout=self._settings.seconds, metadata=self._metadata)
         except grpc.RpcError as error:
-            if f" vs. {ANSWER_BYTES})" in (error.details() or ""):  # accepted, with a response too long to read
+            # accepted, with a response too long to read; gRPC says so in the text of RESOURCE_EXHAUSTED only
+            if f" vs. {ANSWER_BYTES})" in (error.details() or ""):
                 return b""
-            if error.code() is _Code.DEADLINE_EXCEEDED:  # a dead connection may go unnoticed: open a new one
+            # a dead connection may go unnoticed: open a new one
+            if error.code() is _Code.DEADLINE_EXCEEDED:
                 self._reconnect()
             raise self._error(error) from error
         except ValueError as error:  # the channel was closed by another thread
@@ -103,6 +105,7 @@ def _channel(settings: SignalSettings) -> grpc.Channel:
     compression = grpc.Compression.Gzip if settings.compression else grpc.Compression.NoCompression
     options = (
         ("grpc.primary_user_agent", f"tooltrace/{__version__}"),
+        # channels of one process share connections otherwise: a new channel would get the dead one
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.initial_reconnect_backoff_ms", 200),
         ("grpc.max_reconnect_backoff_ms", 2000),

@@ -66,7 +66,8 @@ class HttpSender:
                 try:
                     content = answer.read(ANSWER_BYTES, decode_content=True)
                 finally:
-                    if not answer.closed:  # the response is longer: the connection cannot be used again
+                    # the response is longer: the connection cannot be used again
+                    if not answer.closed:
                         answer.close()
                     answer.release_conn()
         except (urllib3.exceptions.ReadTimeoutError, TimeoutError) as error:  # perhaps because of the request's size
@@ -126,6 +127,7 @@ class _Connections:
             raise
         finally:
             timer.cancel()
+        # a connection that was shut down may look like the end of a response
         if self._expired:
             raise TimeoutError(f"the request took longer than {seconds:g} s")
 
@@ -134,6 +136,7 @@ class _Connections:
         with self._lock:
             if sock is not None:
                 self._open.add(sock)
+                # the time ended while the connection was being opened
                 if self._expired:
                     _shut_down(sock)
 

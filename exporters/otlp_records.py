@@ -26,6 +26,7 @@ class RecordEncoder:
     """
 
     def __init__(self, service: str | None = None, host: str | None = None) -> None:
+        # attributes of the environment describe this process: records of other services in the store must not get them
         self._here = _known({names.SERVICE_NAME: service, names.HOST_NAME: host})
         environment = OTELResourceDetector().detect().attributes
         self._environment = {key: value for key, value in environment.items() if key != names.SERVICE_NAME}

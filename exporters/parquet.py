@@ -130,6 +130,9 @@ class ParquetFolder(Parquet):
 class ParquetFile(Parquet):
     """The file at ``path``, and the files beside it."""
 
+    beside: Sequence[Path] = ()
+    """The files beside ``path`` that ``close`` has written."""
+
     def _prepare(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
 
@@ -139,6 +142,7 @@ class ParquetFile(Parquet):
         files = {kind: path for kind, path in others.items() if kind in self._files or path.exists()}
         files[_KIND[ToolCall]] = self._path
         self._replace(files)
+        self.beside = [path for path in files.values() if path != self._path]
 
     def _replace(self, files: Mapping[str, Path]) -> None:
         """Replace the file of each kind by the waiting records, in this order."""
@@ -240,7 +244,7 @@ def _merge(con: DuckDBPyConnection, table: Table, part: Path, folder: Path) -> N
     final = folder / FILE
     files = [str(final)] * final.exists() + [str(file) for file in sorted(part.glob("*.parquet"))]
     names = ", ".join(quote_identifier(name) for name in table.names)
-    # Attempts are identified by their span; all other records are compared by all columns.
+    # attempts are identified by their span; all other records are compared by all columns
     key = "span_id" if table is ATTEMPTS else names
     new = folder / f".{FILE}-{os.getpid()}{TEMP_SUFFIX}"
     listed = ", ".join(map(quote_literal, files))

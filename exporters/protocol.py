@@ -65,6 +65,15 @@ class AtomicDestination(Destination, Protocol):
         """Discard everything; replaces ``close``."""
 
 
+@runtime_checkable
+class SeveralFiles(Protocol):
+    """A destination that may write other files beside the one that its target names."""
+
+    @property
+    def beside(self) -> Sequence[Path]:
+        """The other files that ``close`` has written."""
+
+
 InParts = MultiPartDestination
 """Earlier name of :class:`MultiPartDestination`."""
 Whole = AtomicDestination

@@ -27,7 +27,7 @@
 --   min_confidence   number = NULL     confidence of this value or more
 --   max_confidence   number = NULL     confidence below this value
 --   text             text = NULL       text in the ids, error message, arguments, answer or result; case-insensitive
---   sort             text = NULL       column to sort by, ascending: ended_at, duration_ms, attempt, confidence, tool, tool_version, status, code, agent or call_id; with a minus before it, descending
+--   sort             text = NULL       column to sort by, ascending: ended_at, duration_ms, attempt, confidence, tool, tool_version, status, code, agent, call_id or said; with a minus before it, descending
 --   offset           integer = 0       rows to skip, for pages in another order
 --   limit            integer = 50      maximum number of rows
 -- columns:
@@ -124,6 +124,7 @@ ORDER BY
         WHEN $sort = 'code' THEN code
         WHEN $sort = 'agent' THEN agent
         WHEN $sort = 'call_id' THEN call_id
+        WHEN $sort = 'said' THEN left(coalesce(error_message, "text", CAST(result AS TEXT)), 200)
     END ASC NULLS LAST,
     CASE
         WHEN $sort = '-tool' THEN tool
@@ -132,6 +133,7 @@ ORDER BY
         WHEN $sort = '-code' THEN code
         WHEN $sort = '-agent' THEN agent
         WHEN $sort = '-call_id' THEN call_id
+        WHEN $sort = '-said' THEN left(coalesce(error_message, "text", CAST(result AS TEXT)), 200)
     END DESC NULLS LAST,
     CASE WHEN $sort = 'ended_at' THEN ended_at END ASC NULLS LAST,
     ended_at DESC,

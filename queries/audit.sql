@@ -60,7 +60,7 @@
 --   gap: Zou 2007 (MOVER)
 WITH retried_attempts AS (
     SELECT span_id AS attempt_span, max(CASE WHEN status <> 'error' THEN 1 ELSE 0 END) OVER (
-        PARTITION BY call_key(tool, call_id, conversation_id, host, pid)
+        PARTITION BY call_hash
         ORDER BY attempt_order(attempt, started_at, span_id)
         ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
     ) AS succeeded_later
@@ -68,6 +68,7 @@ WITH retried_attempts AS (
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($tool IS NULL OR tool = $tool)
+      AND call_hash IN (SELECT call_hash FROM repeated_calls)
       AND call_id IN (SELECT call_id FROM attempts WHERE retryable AND status = 'error')
 ),
 cited AS (
@@ -87,7 +88,8 @@ scoped AS (
     SELECT
         /* by */ tool, /* end by */
         span_id AS attempt_span,
-        text_key(draw_key(conversation_id, trace_id)) AS draw,
+        cluster_hash AS draw,
+        started_at,
         status = 'error' AS failed,
         status <> 'error' AS answered,
         CASE WHEN status <> 'error' AND confidence BETWEEN 0 AND 1 THEN confidence END AS valid_confidence,
@@ -152,6 +154,7 @@ clustered AS (
     SELECT
         /* by names */ tool, /* end by */
         draw,
+        min(started_at) AS first,
         count(CASE WHEN valid_confidence IS NOT NULL THEN correct END) AS labelled,
         count(CASE WHEN valid_confidence IS NOT NULL AND correct THEN 1 END) AS correct_n,
         coalesce(sum(CASE WHEN correct IS NOT NULL THEN CAST(valid_confidence AS DOUBLE) END), 0.0) AS sum_confidence,
@@ -159,6 +162,38 @@ clustered AS (
         count(CASE WHEN failed AND retryable AND succeeded_later = 1 THEN 1 END) AS recovered
     FROM joined
     GROUP BY ALL
+),
+-- the starts that several clusters share: these clusters have no order
+tied_labelled AS (
+    SELECT first FROM clustered WHERE labelled > 1 GROUP BY /* by names */ tool, /* end by */ first HAVING count(*) > 1
+),
+-- each cluster of several attempts with the one before it: neighbours in time may be alike
+labelled_in_order AS (
+    SELECT *,
+        lag(labelled) OVER in_time AS labelled_before,
+        lag(correct_n) OVER in_time AS correct_before,
+        lag(sum_confidence) OVER in_time AS confidence_before
+    FROM clustered
+    WHERE labelled > 1 AND first NOT IN (SELECT first FROM tied_labelled)
+    WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY first)
+    UNION ALL
+    SELECT *, NULL AS labelled_before, NULL AS correct_before, NULL AS confidence_before
+    FROM clustered
+    WHERE labelled <= 1 OR first IN (SELECT first FROM tied_labelled)
+),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first FROM labelled_in_order WHERE retried > 1 GROUP BY /* by names */ tool, /* end by */ first HAVING count(*) > 1
+),
+in_order AS (
+    SELECT *, lag(retried) OVER in_time AS retried_before, lag(recovered) OVER in_time AS recovered_before
+    FROM labelled_in_order
+    WHERE retried > 1 AND first NOT IN (SELECT first FROM tied)
+    WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY first)
+    UNION ALL
+    SELECT *, NULL AS retried_before, NULL AS recovered_before
+    FROM labelled_in_order
+    WHERE retried <= 1 OR first IN (SELECT first FROM tied)
 ),
 cluster_sums AS (
     SELECT
@@ -179,22 +214,34 @@ cluster_sums AS (
         count(*) FILTER (WHERE retried > 0) AS retry_clusters,
         CAST(sum(retried * retried) AS DOUBLE) AS retried_2,
         CAST(sum(recovered * retried) AS DOUBLE) AS recovered_retried,
-        CAST(sum(recovered * recovered) AS DOUBLE) AS recovered_2
-    FROM clustered
+        CAST(sum(recovered * recovered) AS DOUBLE) AS recovered_2,
+        CAST(sum(labelled * labelled_before) AS DOUBLE) AS nn_next,
+        CAST(sum(correct_n * labelled_before + labelled * correct_before) AS DOUBLE) AS sn_next,
+        CAST(sum(correct_n * correct_before) AS DOUBLE) AS ss_next,
+        sum(sum_confidence * confidence_before) AS mm_next,
+        sum(sum_confidence * labelled_before + labelled * confidence_before) AS mn_next,
+        CAST(sum(retried * retried_before) AS DOUBLE) AS retried_next,
+        CAST(sum(recovered * retried_before + retried * recovered_before) AS DOUBLE) AS recovered_retried_next,
+        CAST(sum(recovered * recovered_before) AS DOUBLE) AS recovered_next
+    FROM in_order
     GROUP BY ALL
 ),
 counted AS (
     SELECT t.*, c.labelled, c.correct_n, c.sum_confidence, c.retried, c.recovered, c.clusters, c.label_clusters, c.nn, c.sn,
-        c.ss, c.mm, c.mn, c.ms, c.retry_clusters, c.retried_2, c.recovered_retried, c.recovered_2
+        c.ss, c.mm, c.mn, c.ms, c.retry_clusters, c.retried_2, c.recovered_retried, c.recovered_2,
+        c.nn_next, c.sn_next, c.ss_next, c.mm_next, c.mn_next, c.retried_next, c.recovered_retried_next, c.recovered_next
     FROM (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM totals) AS t
     JOIN (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM cluster_sums) AS c
         ON c.grp = t.grp
 ),
 with_effective AS (
     SELECT *,
-        effective_n(label_clusters, labelled, correct_n, ss, sn, nn) AS effective,
-        effective_n(retry_clusters, retried, recovered, recovered_2, recovered_retried, retried_2) AS effective_retries,
-        cluster_half(labelled, sum_confidence, mm, mn, nn) AS half,
+        chained_n(label_clusters, labelled, correct_n, ss, sn, nn, ss_next, sn_next, nn_next) AS effective,
+        chained_n(
+            retry_clusters, retried, recovered, recovered_2, recovered_retried, retried_2,
+            recovered_next, recovered_retried_next, retried_next
+        ) AS effective_retries,
+        chained_half(labelled, sum_confidence, mm, mn, nn, mm_next, mn_next, nn_next) AS half,
         cluster_correlation(labelled, sum_confidence, mm, mn, correct_n, ss, sn, ms, nn) AS correlation
     FROM counted
     WHERE attempts > 0

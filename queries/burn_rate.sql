@@ -66,7 +66,7 @@ settings AS (
 scoped AS (
     SELECT
         /* by */ tool, /* end by */
-        draw_key(conversation_id, trace_id) AS cluster,
+        cluster_hash AS cluster,
         (epoch_us((SELECT ends FROM settings)) - epoch_us(started_at)) / 1000000.0 AS age_s,
         is_finished(status, ending) AS finished,
         coalesce(status = 'error', false) AS failed

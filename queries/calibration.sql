@@ -16,7 +16,7 @@
 --
 -- Measured on simulated histories with independent calls, or with 5 or more clusters that differ: the 95 % intervals contain
 -- the true value in 93 % or more of them (of ten independent attempts, that of gap in 90 % where nearly all are right). A
--- calibrated tool was miscalibrated in at most 6 to 7 %, and had cox_p < 0.05 in at most 5 %; in 8 % if each call resembles
+-- calibrated tool was miscalibrated in at most 6 to 7 %, and had cox_p < 0.05 in at most 5 %, also if each call resembles
 -- the one before across conversations (docs/explanation/coverage.md).
 --
 -- Results from a cache count as often as they were labelled. auroc, aurc, mce and the scores are not shares of calls and
@@ -99,6 +99,7 @@ scoped AS (
         /* by */ tool, /* end by */
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
         correct,
+        started_at,
         /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS unit
     FROM attempts
     LEFT JOIN judged ON judged.span_id = attempts.span_id
@@ -112,6 +113,7 @@ scoped AS (
         /* by */ tool, /* end by */
         confidence AS p,
         correct,
+        started_at,
         "cluster" AS unit
     FROM pruned_attempts
     WHERE is_finished(status, ending)
@@ -126,6 +128,7 @@ cells AS (
         /* by names */ tool, /* end by */
         CASE WHEN correct IS NOT NULL THEN p END AS p,
         unit,
+        min(started_at) AS first,
         CAST(count(*) AS DOUBLE) AS attempts,
         CAST(count(correct) AS DOUBLE) AS labelled,
         CAST(count(*) FILTER (WHERE p IS NULL) AS DOUBLE) AS unsure,
@@ -358,22 +361,44 @@ units AS (
         GROUP BY ALL
     )
 ),
--- sums over clusters: n attempts, s right, m: sum of confidence
+-- clusters: attempts; labelled, unsure: those with a label, and without confidence; n: those that count, s right, m: sum of
+-- confidence; first: the start of the first attempt, labelled or not, because the rollups of a day do not know the others
+all_units AS (
+    SELECT grp, min(first) AS first, sum(attempts) AS attempts, sum(labelled) AS labelled, sum(unsure) AS unsure,
+        sum(n) AS n, sum(s) AS s, sum(CASE WHEN p IS NOT NULL THEN n * p ELSE 0.0 END) AS m
+    FROM numbered
+    GROUP BY grp, unit
+),
+judged_units AS (
+    SELECT grp, first, n, s, m FROM all_units WHERE n > 0
+),
+-- the starts that several clusters share: these clusters have no order
+tied_judged AS (
+    SELECT first FROM judged_units WHERE n > 1 GROUP BY grp, first HAVING count(*) > 1
+),
+-- each cluster of several attempts with the one before it: neighbours in time may be alike
+judged_in_order AS (
+    SELECT *, lag(n) OVER in_time AS n_before, lag(s) OVER in_time AS s_before, lag(m) OVER in_time AS m_before
+    FROM judged_units
+    WHERE n > 1 AND first NOT IN (SELECT first FROM tied_judged)
+    WINDOW in_time AS (PARTITION BY grp ORDER BY first)
+    UNION ALL
+    SELECT *, NULL AS n_before, NULL AS s_before, NULL AS m_before
+    FROM judged_units
+    WHERE n <= 1 OR first IN (SELECT first FROM tied_judged)
+),
 moments AS (
     SELECT grp, count(*) AS clusters, sum(n) AS n, sum(s) AS s, sum(m) AS m,
-        sum(s * s) AS ss, sum(s * n) AS sn, sum(n * n) AS nn, sum(m * m) AS mm, sum(m * n) AS mn, sum(m * s) AS ms
-    FROM (
-        SELECT grp, unit, sum(n) AS n, sum(s) AS s, sum(n * p) AS m
-        FROM numbered
-        WHERE p IS NOT NULL
-        GROUP BY grp, unit
-    )
+        sum(s * s) AS ss, sum(s * n) AS sn, sum(n * n) AS nn, sum(m * m) AS mm, sum(m * n) AS mn, sum(m * s) AS ms,
+        sum(s * s_before) AS ss_next, sum(s * n_before + n * s_before) AS sn_next, sum(n * n_before) AS nn_next,
+        sum(m * m_before) AS mm_next, sum(m * n_before + n * m_before) AS mn_next
+    FROM judged_in_order
     GROUP BY grp
 ),
 with_effective AS (
     SELECT *,
-        effective_n(clusters, n, s, ss, sn, nn) AS effective,
-        cluster_half(n, m, mm, mn, nn) AS half,
+        chained_n(clusters, n, s, ss, sn, nn, ss_next, sn_next, nn_next) AS effective,
+        chained_half(n, m, mm, mn, nn, mm_next, mn_next, nn_next) AS half,
         cluster_correlation(n, m, mm, mn, s, ss, sn, ms, nn) AS correlation
     FROM moments
 ),
@@ -433,14 +458,28 @@ totals AS (
     FROM numbered
     GROUP BY ALL
 ),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first FROM all_units WHERE attempts > 1 GROUP BY grp, first HAVING count(*) > 1
+),
 -- effective numbers of attempts, for the shares that were labelled and that have no confidence
 shares AS (
     SELECT
         grp,
-        effective_n(count(*), sum(n), sum(s), sum(s * s), sum(s * n), sum(n * n)) AS effective_labelled,
-        effective_n(count(*), sum(n), sum(u), sum(u * u), sum(u * n), sum(n * n)) AS effective_unsure
+        chained_clusters(labelled, attempts, labelled_before, attempts_before) AS effective_labelled,
+        chained_clusters(unsure, attempts, unsure_before, attempts_before) AS effective_unsure
     FROM (
-        SELECT grp, unit, sum(attempts) AS n, sum(labelled) AS s, sum(unsure) AS u FROM numbered GROUP BY grp, unit
+        SELECT *,
+            lag(attempts) OVER in_time AS attempts_before,
+            lag(labelled) OVER in_time AS labelled_before,
+            lag(unsure) OVER in_time AS unsure_before
+        FROM all_units
+        WHERE attempts > 1 AND first NOT IN (SELECT first FROM tied)
+        WINDOW in_time AS (PARTITION BY grp ORDER BY first)
+        UNION ALL
+        SELECT *, NULL AS attempts_before, NULL AS labelled_before, NULL AS unsure_before
+        FROM all_units
+        WHERE attempts <= 1 OR first IN (SELECT first FROM tied)
     )
     GROUP BY grp
 ),

@@ -32,7 +32,7 @@
 -- next: query errors --tool {tool}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH per_cluster AS (
-    SELECT tool, tool_version, code, draw_key(conversation_id, trace_id) AS cluster,
+    SELECT tool, tool_version, code, cluster_hash AS cluster,
         min(started_at) AS first_seen,
         count(*) AS attempts,
         count(*) FILTER (WHERE is_finished(status, ending)) AS finished,
@@ -68,10 +68,28 @@ kinds_per_cluster AS (
     WHERE code IS NOT NULL AND failures > 0
     GROUP BY tool, code, cluster
 ),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first_seen FROM kinds_per_cluster WHERE finished > 1 GROUP BY kind, tool, name, first_seen HAVING count(*) > 1
+),
+-- each cluster of several attempts with the one before it: neighbours in time may be alike
+in_order AS (
+    SELECT *,
+        lag(finished) OVER in_time AS finished_before,
+        lag(failures) OVER in_time AS failures_before
+    FROM kinds_per_cluster
+    WHERE finished > 1 AND first_seen NOT IN (SELECT first_seen FROM tied)
+    WINDOW in_time AS (PARTITION BY kind, tool, name ORDER BY first_seen)
+    UNION ALL
+    SELECT *, NULL AS finished_before, NULL AS failures_before
+    FROM kinds_per_cluster
+    WHERE finished <= 1 OR first_seen IN (SELECT first_seen FROM tied)
+),
 kinds AS (
     SELECT kind, tool, name, min(first_seen) AS first_seen, sum(attempts) AS attempts, sum(finished) AS finished,
-        sum(failures) AS failures, count(*) FILTER (WHERE finished > 0) AS clusters, clustered_n(failures, finished) AS effective
-    FROM kinds_per_cluster
+        sum(failures) AS failures, count(*) FILTER (WHERE finished > 0) AS clusters,
+        chained_clusters(failures, finished, failures_before, finished_before) AS effective
+    FROM in_order
     GROUP BY kind, tool, name
 ),
 earlier AS (

@@ -19,8 +19,8 @@
 -- fewer than about 105 independent calls for p95, fewer than seven for p50.
 --
 -- Measured on simulated histories without any change, with independent calls, or with 5 or more clusters a side: the 95 %
--- interval of a difference contains 0 in 94 to 100 % of them, and in 91 % of rates if each call resembles the one before
--- across conversations (correlation 0.8). At most 4 % had any verdict `worse` or `better` (docs/explanation/coverage.md).
+-- interval of a difference contains 0 in 94 to 100 % of them, also if each call resembles the one before across
+-- conversations (correlation 0.8). At most 4 % had any verdict `worse` or `better` (docs/explanation/coverage.md).
 --
 -- by: tool (default), agent, attributes
 -- parameters:
@@ -69,6 +69,7 @@ WITH scoped AS (
         CASE WHEN conversation_id IS NOT NULL THEN text_key(conversation_id) END AS conversation_no,
         CASE WHEN conversation_id IS NULL THEN trace_id END AS lone_trace,
         attempt_order(attempt, started_at, a.span_id) AS place,
+        started_at AS started,
         CASE WHEN ($before_since IS NULL OR started_at >= $before_since)
               AND ($before_until IS NULL OR started_at < $before_until)
               AND ($before_version IS NULL OR tool_version = $before_version) THEN 0 ELSE 1 END AS side,
@@ -104,6 +105,7 @@ per_call AS (
         s.side,
         coalesce(conversation_no, text_key(min(lone_trace))) AS draw,
         CASE WHEN conversation_no IS NULL THEN 0.0 ELSE 1.0 END AS in_conversation,
+        min(started) AS first,
         CASE WHEN arg_max(failed, place) THEN 1.0 ELSE 0.0 END AS failed,
         CAST(count(*) AS DOUBLE) AS attempts,
         CAST(count(*) FILTER (WHERE failed) AS DOUBLE) AS failures,
@@ -120,6 +122,7 @@ judged_per_call AS (
         side,
         coalesce(conversation_no, text_key(min(lone_trace))) AS draw,
         CASE WHEN conversation_no IS NULL THEN 0.0 ELSE 1.0 END AS in_conversation,
+        min(started) AS first,
         CAST(count(*) AS DOUBLE) AS judged,
         CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS correct,
         CAST(count(p) AS DOUBLE) AS sure,
@@ -130,37 +133,95 @@ judged_per_call AS (
     GROUP BY grp, side, of_tool, call_number, conversation_no, conversation_or_host, process
 ),
 draws AS (
-    SELECT grp, side, in_conversation, CAST(count(*) AS DOUBLE) AS calls, sum(failed) AS failed, sum(attempts) AS attempts,
+    SELECT grp, side, in_conversation, min(first) AS first, CAST(count(*) AS DOUBLE) AS calls, sum(failed) AS failed, sum(attempts) AS attempts,
         sum(failures) AS failures, sum(timed) AS timed, sum(slower) AS slower, sum(slowest) AS slowest
     FROM per_call
     GROUP BY grp, side, in_conversation, draw
 ),
 judged_draws AS (
-    SELECT grp, side, in_conversation, CAST(count(*) AS DOUBLE) AS calls, sum(judged) AS judged, sum(correct) AS correct,
+    SELECT grp, side, in_conversation, min(first) AS first, CAST(count(*) AS DOUBLE) AS calls, sum(judged) AS judged, sum(correct) AS correct,
         sum(sure) AS sure, sum(sure_correct) AS sure_correct, sum(confidence) AS confidence
     FROM judged_per_call
     GROUP BY grp, side, in_conversation, draw
 ),
+-- the starts that several clusters share: these clusters have no order
+tied_draws AS (
+    SELECT first FROM draws WHERE calls > 1 GROUP BY grp, side, first HAVING count(*) > 1
+),
+-- each draw of several calls with the one before it: neighbours in time may be alike
+draws_in_order AS (
+    SELECT *,
+        lag(calls) OVER in_time AS calls_before,
+        lag(failed) OVER in_time AS failed_before,
+        lag(attempts) OVER in_time AS attempts_before,
+        lag(failures) OVER in_time AS failures_before,
+        lag(timed) OVER in_time AS timed_before,
+        lag(slower) OVER in_time AS slower_before,
+        lag(slowest) OVER in_time AS slowest_before
+    FROM draws
+    WHERE calls > 1 AND first NOT IN (SELECT first FROM tied_draws)
+    WINDOW in_time AS (PARTITION BY grp, side ORDER BY first)
+    UNION ALL
+    SELECT *, NULL AS calls_before, NULL AS failed_before, NULL AS attempts_before, NULL AS failures_before,
+        NULL AS timed_before, NULL AS slower_before, NULL AS slowest_before
+    FROM draws
+    WHERE calls <= 1 OR first IN (SELECT first FROM tied_draws)
+),
+-- the starts that several clusters share: these clusters have no order
+tied_judged AS (
+    SELECT first FROM judged_draws WHERE calls > 1 GROUP BY grp, side, first HAVING count(*) > 1
+),
+judged_in_order AS (
+    SELECT *,
+        lag(judged) OVER in_time AS judged_before,
+        lag(correct) OVER in_time AS correct_before,
+        lag(sure) OVER in_time AS sure_before,
+        lag(sure_correct) OVER in_time AS sure_correct_before,
+        lag(confidence) OVER in_time AS confidence_before
+    FROM judged_draws
+    WHERE calls > 1 AND first NOT IN (SELECT first FROM tied_judged)
+    WINDOW in_time AS (PARTITION BY grp, side ORDER BY first)
+    UNION ALL
+    SELECT *, NULL AS judged_before, NULL AS correct_before, NULL AS sure_before, NULL AS sure_correct_before,
+        NULL AS confidence_before
+    FROM judged_draws
+    WHERE calls <= 1 OR first IN (SELECT first FROM tied_judged)
+),
 -- n: number of items of the measure; s: their sum; m: sum of confidence; in_conversation: 1 if the conversation is known
 measured AS (
-    SELECT grp, side, in_conversation, calls, 'failure_rate' AS measure, attempts AS n, failures AS s, 0.0 AS m FROM draws
+    SELECT grp, side, in_conversation, calls, 'failure_rate' AS measure, attempts AS n, failures AS s, 0.0 AS m,
+        attempts_before AS n_before, failures_before AS s_before, 0.0 AS m_before
+    FROM draws_in_order
     UNION ALL
-    SELECT grp, side, in_conversation, calls, 'call_failure_rate' AS measure, calls AS n, failed AS s, 0.0 AS m FROM draws
+    SELECT grp, side, in_conversation, calls, 'call_failure_rate' AS measure, calls AS n, failed AS s, 0.0 AS m,
+        calls_before AS n_before, failed_before AS s_before, 0.0 AS m_before
+    FROM draws_in_order
     UNION ALL
-    SELECT grp, side, in_conversation, calls, 'p50' AS measure, timed AS n, slower AS s, 0.0 AS m FROM draws
+    SELECT grp, side, in_conversation, calls, 'p50' AS measure, timed AS n, slower AS s, 0.0 AS m,
+        timed_before AS n_before, slower_before AS s_before, 0.0 AS m_before
+    FROM draws_in_order
     UNION ALL
-    SELECT grp, side, in_conversation, calls, 'p95' AS measure, timed AS n, slowest AS s, 0.0 AS m FROM draws
+    SELECT grp, side, in_conversation, calls, 'p95' AS measure, timed AS n, slowest AS s, 0.0 AS m,
+        timed_before AS n_before, slowest_before AS s_before, 0.0 AS m_before
+    FROM draws_in_order
     UNION ALL
-    SELECT grp, side, in_conversation, calls, 'attempts_per_call' AS measure, calls AS n, attempts AS s, 0.0 AS m FROM draws
+    SELECT grp, side, in_conversation, calls, 'attempts_per_call' AS measure, calls AS n, attempts AS s, 0.0 AS m,
+        calls_before AS n_before, attempts_before AS s_before, 0.0 AS m_before
+    FROM draws_in_order
     UNION ALL
-    SELECT grp, side, in_conversation, calls, 'accuracy' AS measure, judged AS n, correct AS s, 0.0 AS m FROM judged_draws
+    SELECT grp, side, in_conversation, calls, 'accuracy' AS measure, judged AS n, correct AS s, 0.0 AS m,
+        judged_before AS n_before, correct_before AS s_before, 0.0 AS m_before
+    FROM judged_in_order
     UNION ALL
-    SELECT grp, side, in_conversation, calls, 'confidence_gap' AS measure, sure AS n, sure_correct AS s, confidence AS m
-    FROM judged_draws
+    SELECT grp, side, in_conversation, calls, 'confidence_gap' AS measure, sure AS n, sure_correct AS s, confidence AS m,
+        sure_before AS n_before, sure_correct_before AS s_before, confidence_before AS m_before
+    FROM judged_in_order
 ),
 moments AS (
     SELECT grp, side, measure, sum(n) AS n, sum(s) AS s, sum(m) AS m, count(*) AS clusters, sum(calls) AS calls,
         sum(s * s) AS ss, sum(s * n) AS sn, sum(n * n) AS nn, sum(m * m) AS mm, sum(m * n) AS mn, sum(m * s) AS ms,
+        sum(s * s_before) AS ss_next, sum(s * n_before + n * s_before) AS sn_next, sum(n * n_before) AS nn_next,
+        sum(m * m_before) AS mm_next, sum(m * n_before + n * m_before) AS mn_next,
         sum(in_conversation) AS conversations, sum(in_conversation * n) AS in_conversations
     FROM measured
     WHERE n > 0
@@ -174,10 +235,11 @@ sides AS (
         CASE m.measure WHEN 'p50' THEN q.p50 WHEN 'p95' THEN q.p95 WHEN 'confidence_gap' THEN (m - s) / n ELSE s / n END AS value,
         clusters < 5 OR conversations < 5 AND 2 * in_conversations >= n AS few_draws,
         greatest(1.0, n * n / nn - 1) AS df,
-        CASE WHEN m.measure <> 'attempts_per_call' THEN effective_n(clusters, n, s, ss, sn, nn) END AS effective,
-        CASE m.measure WHEN 'confidence_gap' THEN cluster_half(n, m, mm, mn, nn)
+        neighbour_effect(n, s, ss, sn, nn, ss_next, sn_next, nn_next) AS chain,
+        CASE WHEN m.measure <> 'attempts_per_call' THEN chained_n(clusters, n, s, ss, sn, nn, ss_next, sn_next, nn_next) END AS effective,
+        CASE m.measure WHEN 'confidence_gap' THEN chained_half(n, m, mm, mn, nn, mm_next, mn_next, nn_next)
             -- calls that are a cluster each: normal approximation
-            WHEN 'attempts_per_call' THEN CASE WHEN clusters < n THEN cluster_half(n, s, ss, sn, nn)
+            WHEN 'attempts_per_call' THEN CASE WHEN clusters < n THEN chained_half(n, s, ss, sn, nn, ss_next, sn_next, nn_next)
                 ELSE 1.959963984540054 * sqrt(greatest(0.0, ss - s * s / n) / nullif(n - 1, 0) / n) END
             END AS half,
         CASE WHEN m.measure = 'confidence_gap' THEN cluster_correlation(n, m, mm, mn, s, ss, sn, ms, nn) ELSE 0.0 END
@@ -232,7 +294,7 @@ widened AS (
 scaled AS (
     SELECT *, z * z AS zz, half * wider AS half_width,
         CASE WHEN clusters >= n THEN n
-             ELSE greatest(n * n / nn, effective * power(z / 1.959963984540054 / wider, 2)) END AS e
+             ELSE greatest(n * n / nn, effective * chain * power(z / 1.959963984540054 / wider, 2)) / chain END AS e
     FROM widened
 ),
 ranked AS (

@@ -42,12 +42,13 @@ WITH scoped AS (
         /* by */ tool, /* end by */
         confidence,
         correct,
-        /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS draw,
-        CASE WHEN confidence < 0.5 THEN 1 WHEN confidence < 0.8 THEN 2 ELSE 3 END AS rank
+        started_at,
+        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS draw,
+        CASE WHEN confidence BETWEEN 0 AND 1
+             THEN CASE WHEN confidence < 0.5 THEN 1 WHEN confidence < 0.8 THEN 2 ELSE 3 END END AS rank
     FROM attempts
     LEFT JOIN judged ON judged.span_id = attempts.span_id
     WHERE is_finished(status, ending)
-      AND confidence BETWEEN 0 AND 1
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
@@ -57,11 +58,11 @@ WITH scoped AS (
         /* by */ tool, /* end by */
         confidence,
         correct,
+        started_at,
         "cluster" AS draw,
-        CASE WHEN confidence < 0.5 THEN 1 WHEN confidence < 0.8 THEN 2 ELSE 3 END AS rank
+        CASE WHEN confidence < 0.5 THEN 1 WHEN confidence < 0.8 THEN 2 WHEN confidence IS NOT NULL THEN 3 END AS rank
     FROM pruned_attempts
     WHERE is_finished(status, ending)
-      AND confidence IS NOT NULL
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
@@ -72,12 +73,40 @@ clustered AS (
         /* by names */ tool, /* end by */
         rank,
         draw,
+        min(started_at) AS first,
         CAST(count(correct) AS DOUBLE) AS n,
         CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS s,
         sum(confidence) FILTER (WHERE correct IS NOT NULL) AS sum_confidence,
         CAST(count(*) AS DOUBLE) AS attempts
     FROM scoped
     GROUP BY ALL
+),
+-- grp: a number shared by the rows of a group
+numbered AS (
+    SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp FROM clustered
+),
+-- first_of_cluster: the start of the first attempt with any confidence or none, because the rollups of a day do not know the others
+banded AS (
+    SELECT c.*, f.first_of_cluster
+    FROM numbered AS c
+    JOIN (SELECT grp, draw, min(first) AS first_of_cluster FROM numbered GROUP BY grp, draw) AS f
+        ON f.grp = c.grp AND f.draw = c.draw
+    WHERE c.rank IS NOT NULL
+),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first_of_cluster FROM banded WHERE attempts > 1 GROUP BY grp, rank, first_of_cluster HAVING count(*) > 1
+),
+-- each cluster of several attempts with the one before it: neighbours in time may be alike
+in_order AS (
+    SELECT *, lag(attempts) OVER in_time AS attempts_before, lag(n) OVER in_time AS n_before, lag(s) OVER in_time AS s_before
+    FROM banded
+    WHERE attempts > 1 AND first_of_cluster NOT IN (SELECT first_of_cluster FROM tied)
+    WINDOW in_time AS (PARTITION BY grp, rank ORDER BY first_of_cluster)
+    UNION ALL
+    SELECT *, NULL AS attempts_before, NULL AS n_before, NULL AS s_before
+    FROM banded
+    WHERE attempts <= 1 OR first_of_cluster IN (SELECT first_of_cluster FROM tied)
 ),
 counted AS (
     SELECT
@@ -88,15 +117,10 @@ counted AS (
         sum(sum_confidence) AS sum_confidence,
         CAST(sum(attempts) AS BIGINT) AS attempts,
         count(*) FILTER (WHERE n > 0) AS clusters,
-        sum(s * s) AS ss,
-        sum(s * n) AS sn,
-        sum(n * n) AS nn,
-        effective_n(count(*), sum(attempts), sum(n), sum(n * n), sum(n * attempts), sum(attempts * attempts)) AS effective_labelled
-    FROM clustered
+        chained_clusters(s, n, s_before, n_before) AS effective,
+        chained_clusters(n, attempts, n_before, attempts_before) AS effective_labelled
+    FROM in_order
     GROUP BY ALL
-),
-with_effective AS (
-    SELECT *, effective_n(clusters, n, s, ss, sn, nn) AS effective FROM counted
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -113,5 +137,5 @@ SELECT
     clusters,
     n / nullif(effective, 0) AS design_effect,
     too_few_draws(clusters, n, $min_n) AS too_few
-FROM with_effective
+FROM counted
 ORDER BY /* by names */ tool, /* end by */ rank

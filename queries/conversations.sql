@@ -15,7 +15,7 @@
 --   outcome       text = NULL       right or wrong: conversations with this outcome only; none: those without a label
 --   conversation  text = NULL       this conversation only
 --   conversations text = NULL       these conversations only, one id per line
---   sort          text = NULL       column to sort by, ascending: started_at, duration_ms, calls, failed or attempts; with a minus before it, descending
+--   sort          text = NULL       column to sort by, ascending: started_at, conversation, agent, calls, failed, attempts, correct, duration_ms, tools (by the first name) or last_error; with a minus before it, descending
 --   offset        integer = 0       rows to skip
 --   limit         positive = 50     maximum number of rows
 -- columns:
@@ -34,7 +34,7 @@
 --   score         share  score of the conversation, 0 to 1
 --   labeler       text   labeler of the latest label
 -- important: started_at, conversation, agent, calls, failed, correct, duration_ms, last_error
--- verdict: max(failed) Most calls failed in {conversation}: {failed} of {calls}, last with {last_code}.
+-- verdict: max(failed) The conversation with the most failed calls is {conversation}: {failed} of {calls} failed, last with {last_code}.
 -- next: show --conversation {conversation}
 WITH chosen AS (
     SELECT DISTINCT conversation_id
@@ -109,6 +109,20 @@ labelled AS (
     LEFT JOIN repeated AS r ON r.of_conversation = w.conversation_id
     LEFT JOIN conversation_labels AS l ON l.conversation_id = w.conversation_id
 ),
+-- the texts of all conversations are read only where one of them decides the order
+sort_texts AS (
+    SELECT
+        conversation_id AS of_conversation,
+        CASE
+            WHEN $sort IN ('agent', '-agent') THEN arg_min(agent, started_at) FILTER (WHERE agent IS NOT NULL)
+            WHEN $sort IN ('tools', '-tools') THEN min(tool)
+            ELSE left(arg_max_null(error_message, started_at) FILTER (WHERE status = 'error'), 200)
+        END AS sort_text
+    FROM attempts
+    WHERE $sort IN ('agent', '-agent', 'tools', '-tools', 'last_error', '-last_error')
+      AND conversation_id IN (SELECT conversation_id FROM chosen)
+    GROUP BY conversation_id
+),
 placed AS (
     SELECT *, row_number() OVER (
         ORDER BY
@@ -117,18 +131,23 @@ placed AS (
                 WHEN $sort = 'calls' THEN CAST(calls AS DOUBLE)
                 WHEN $sort = 'failed' THEN CAST(failed AS DOUBLE)
                 WHEN $sort = 'attempts' THEN CAST(attempts AS DOUBLE)
+                WHEN $sort = 'correct' THEN CAST(CASE WHEN correct THEN 1 WHEN NOT correct THEN 0 END AS DOUBLE)
             END ASC NULLS LAST,
             CASE
                 WHEN $sort = '-duration_ms' THEN CAST(lasted_us AS DOUBLE)
                 WHEN $sort = '-calls' THEN CAST(calls AS DOUBLE)
                 WHEN $sort = '-failed' THEN CAST(failed AS DOUBLE)
                 WHEN $sort = '-attempts' THEN CAST(attempts AS DOUBLE)
+                WHEN $sort = '-correct' THEN CAST(CASE WHEN correct THEN 1 WHEN NOT correct THEN 0 END AS DOUBLE)
             END DESC NULLS LAST,
+            CASE WHEN $sort = 'conversation' THEN conversation_id WHEN $sort NOT LIKE '-%' THEN sort_text END ASC NULLS LAST,
+            CASE WHEN $sort = '-conversation' THEN conversation_id WHEN $sort LIKE '-%' THEN sort_text END DESC NULLS LAST,
             CASE WHEN $sort = 'started_at' THEN started_at END ASC NULLS LAST,
             started_at DESC,
             conversation_id
     ) AS place
     FROM labelled
+    LEFT JOIN sort_texts ON of_conversation = conversation_id
     WHERE $outcome IS NULL
        OR $outcome = 'right' AND correct
        OR $outcome = 'wrong' AND NOT correct

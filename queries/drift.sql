@@ -89,14 +89,14 @@ WITH scoped AS (
         c.span_id,
         c.attempt,
         c.started_at,
-        text_key(draw_key(c.conversation_id, c.trace_id)) AS cluster,
+        c.cluster_hash AS cluster,
         CASE WHEN c.finished THEN CASE WHEN c.status = 'error' THEN 1 ELSE 0 END END AS failed,
         -- neither NaN nor infinite nor negative
         CASE WHEN c.finished AND c.duration_ms >= 0 AND c.duration_ms < 1e300 THEN c.duration_ms END AS valid_ms,
         CASE WHEN c.finished THEN CASE WHEN j.correct THEN 1 WHEN NOT j.correct THEN 0 END END AS correct
     FROM (
         SELECT *, is_finished(status, ending) AS finished
-        FROM tool_calls
+        FROM attempts
     ) AS c
     LEFT JOIN judged AS j ON j.span_id = c.span_id
     WHERE ($since IS NULL OR c.started_at >= $since)
@@ -207,6 +207,7 @@ residuals AS (
         t.history,
         t.cluster,
         1.0 * count(*) AS of_cluster,
+        min(t.t) AS first_t,
         sum(t.x) AS hits,
         sum(t.x - CASE WHEN t.t <= v.cut THEN v.level_before ELSE v.level_after END) AS residual,
         sum((t.x - CASE WHEN t.t <= v.cut THEN v.level_before ELSE v.level_after END)
@@ -216,6 +217,21 @@ residuals AS (
     FROM sequenced AS t
     JOIN levels AS v ON v.history = t.history
     GROUP BY t.history, t.cluster
+),
+-- products of each cluster of several attempts and the one before it: neighbours in time may be alike
+neighboured AS (
+    SELECT
+        history,
+        sum(hits * hits_before) AS hh_next,
+        sum(hits * size_before + of_cluster * hits_before) AS hn_next,
+        sum(of_cluster * size_before) AS nn_next
+    FROM (
+        SELECT *, lag(hits) OVER in_time AS hits_before, lag(of_cluster) OVER in_time AS size_before
+        FROM residuals
+        WHERE of_cluster > 1
+        WINDOW in_time AS (PARTITION BY history ORDER BY first_t)
+    ) AS with_neighbours
+    GROUP BY history
 ),
 -- correlations with the attempt before and with the one before that; they are too low in short histories, as simulations show
 correlations AS (
@@ -230,7 +246,8 @@ correlations AS (
         g.products_1 / nullif(v.spread, 0) AS lag_1,
         g.products_1 / nullif(v.spread, 0) * (1 + 20.0 / v.n) + 2.0 / v.n AS r_1,
         g.products_2 / nullif(v.spread, 0) * (1 + 20.0 / v.n) + 2.0 / v.n AS r_2,
-        effective_n(g.clusters, v.n, g.hits, g.hits_squared, g.hits_by_size, g.sizes_squared) AS effective
+        chained_n(g.clusters, v.n, g.hits, g.hits_squared, g.hits_by_size, g.sizes_squared, b.hh_next, b.hn_next, b.nn_next)
+            AS effective
     FROM (
         SELECT *, cut * level_before * (1 - level_before) + (n - cut) * level_after * (1 - level_after) AS spread
         FROM levels
@@ -242,6 +259,7 @@ correlations AS (
         FROM residuals
         GROUP BY history
     ) AS g ON g.history = v.history
+    LEFT JOIN neighboured AS b ON b.history = v.history
 ),
 -- effect: number of attempts that say as much as one independent attempt; effective: those of a rate without a change. Few
 -- clusters may look alike by chance: the fewer there are, the closer the effect is to the size of a cluster

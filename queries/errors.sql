@@ -58,7 +58,7 @@ per_cluster AS (
         /* unless by code */ code, /* end unless */
         error_type AS type,
         pattern,
-        draw_key(conversation_id, trace_id) AS cluster,
+        cluster_hash AS cluster,
         count(*) AS n,
         min(started_at) AS first_seen,
         max(started_at) AS last_seen,
@@ -70,10 +70,48 @@ per_cluster AS (
     FROM failed
     GROUP BY ALL
 ),
--- cluster_n: failed attempts of the cluster, of all errors
-with_cluster AS (
-    SELECT *, CAST(sum(n) OVER (PARTITION BY cluster) AS DOUBLE) AS cluster_n
+-- kind: a number of the error, faster to order by than its texts
+numbered AS (
+    SELECT *, text_key(row(/* by names */ tool, /* end by */ /* unless by code */ code, /* end unless */ type, pattern)) AS kind
     FROM per_cluster
+),
+-- one row per cluster; n: its failed attempts, of all errors
+clusters AS (
+    SELECT cluster, CAST(sum(n) AS DOUBLE) AS n, min(first_seen) AS first FROM numbered GROUP BY cluster
+),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first FROM clusters WHERE n > 1 GROUP BY first HAVING count(*) > 1
+),
+-- place: of the clusters of several attempts in the order of time, because neighbours may be alike. Clusters without the
+-- error have a place too
+placed AS (
+    SELECT cluster, n, row_number() OVER in_time AS place, lag(n) OVER in_time AS n_before, lead(n) OVER in_time AS n_after
+    FROM clusters
+    WHERE n > 1 AND first NOT IN (SELECT first FROM tied)
+    WINDOW in_time AS (ORDER BY first)
+    UNION ALL
+    SELECT cluster, n, NULL AS place, NULL AS n_before, NULL AS n_after
+    FROM clusters
+    WHERE n <= 1 OR first IN (SELECT first FROM tied)
+),
+with_cluster AS (
+    SELECT e.*, c.n AS cluster_n, c.place, c.n_before AS cluster_before, c.n_after AS cluster_after
+    FROM numbered AS e
+    JOIN placed AS c ON c.cluster = e.cluster
+),
+in_order AS (
+    SELECT * EXCLUDE (place, kind),
+        CASE WHEN lag(place) OVER in_time = place - 1 THEN lag(n) OVER in_time END AS n_before,
+        lag(flagged_n) OVER in_time AS flagged_before,
+        lag(retryable_n) OVER in_time AS retryable_before
+    FROM with_cluster
+    WHERE place IS NOT NULL
+    WINDOW in_time AS (PARTITION BY kind ORDER BY place)
+    UNION ALL
+    SELECT * EXCLUDE (place, kind), NULL AS n_before, NULL AS flagged_before, NULL AS retryable_before
+    FROM with_cluster
+    WHERE place IS NULL
 ),
 counted AS (
     SELECT
@@ -86,24 +124,28 @@ counted AS (
         max(last_seen) AS last_seen,
         CAST(sum(retryable_n) AS BIGINT) AS retryable_n,
         CAST(sum(flagged_n) AS BIGINT) AS flagged_n,
-        clustered_n(retryable_n, flagged_n) AS flagged_effective,
+        chained_clusters(retryable_n, flagged_n, retryable_before, flagged_before) AS flagged_effective,
         arg_max(last_call_id, last_ordinal) AS example_call_id,
         arg_max(last_message, last_ordinal) AS message,
         sum(1.0 * n * n) AS ss,
         sum(n * cluster_n) AS sn,
-        sum(n / cluster_n) AS clusters_n
-    FROM with_cluster
+        sum(n / cluster_n) AS clusters_n,
+        coalesce(sum(1e0 * n * n_before), 0) AS ss_next,
+        sum(1e0 * n * cluster_before) AS nn_next,
+        coalesce(sum(1e0 * n * cluster_before), 0) + coalesce(sum(1e0 * n * cluster_after), 0) AS sn_next
+    FROM in_order
     GROUP BY ALL
 ),
 totals AS (
     SELECT *,
         CAST(sum(n) OVER () AS BIGINT) AS total,
         CAST(round(sum(clusters_n) OVER ()) AS BIGINT) AS clusters,
-        sum(sn) OVER () AS nn
+        sum(sn) OVER () AS nn,
+        sum(nn_next) OVER () AS all_nn_next
     FROM counted
 ),
 with_effect AS (
-    SELECT *, effective_n(clusters, total, n, ss, sn, nn) AS effective
+    SELECT *, chained_n(clusters, total, n, ss, sn, nn, ss_next, sn_next, all_nn_next) AS effective
     FROM totals
 )
 SELECT

@@ -12,7 +12,8 @@
 -- show how much clusters differ. With few failing clusters it also allows for clusters that fail as a whole: without any
 -- failure, a cluster counts as one attempt. If each cluster has one attempt, design_effect is 1. In simulations with 5 to
 -- 200 clusters, also of unequal sizes, and intraclass correlations from 0 to 0.5, the 95 % interval contained the true rate
--- in 95 to 100 % of the histories of most cells, and in 91 % at least.
+-- in 95 to 100 % of the histories, and in 94 % where each call resembles the one before (correlation 0.8): a conversation that
+-- resembles the one before it in time makes design_effect larger.
 --
 -- A result that no rule can read counts as an attempt that did not fail: see unread. Failures that a rule recognised by
 -- words or shapes only are in heuristic.
@@ -63,10 +64,10 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
     SELECT
         /* by */ tool, /* end by */
         -- the call, the attempt and the cluster as numbers: to carry texts for every attempt takes more time and memory
-        text_key(call_key(tool, call_id, conversation_id, host, pid)) AS call_number,
+        call_hash AS call_number,
         coalesce(
             /* rollups */ md5_number_lower(coalesce(/* unless by conversation */ draw_key(conversation_id, trace_id), /* end unless */ CASE WHEN conversation_id IS NULL THEN trace_id ELSE call_id END)), /* end rollups */
-            text_key(coalesce(/* unless by conversation */ draw_key(conversation_id, trace_id), /* end unless */ CASE WHEN conversation_id IS NULL THEN trace_id ELSE call_id END))
+            /* unless by conversation */ cluster_hash, /* end unless */ text_key(CASE WHEN conversation_id IS NULL THEN trace_id ELSE call_id END)
         ) AS own_draw,
         CASE WHEN conversation_id IS NULL THEN trace_id END AS lone_trace,
         started_at AS started,
@@ -87,7 +88,7 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
 ),
 -- only calls with several attempts are sorted, because most have one
 multi_attempt_calls AS (
-    SELECT call_number FROM scoped GROUP BY call_number HAVING count(*) > 1
+    SELECT call_number FROM scoped WHERE call_number IN (SELECT call_hash FROM repeated_calls) GROUP BY call_number HAVING count(*) > 1
 ),
 -- first_trace: one for all attempts of a call without a conversation, although each may have its own trace
 retried_calls AS (
@@ -111,7 +112,8 @@ pruned AS NOT MATERIALIZED (
         coalesce(rule_grade, '') = 'heuristic' AS by_heuristic,
         ending,
         CASE WHEN ends_call THEN 1 ELSE 2 END AS from_last,
-        "cluster" AS draw
+        "cluster" AS draw,
+        started_at AS started
     FROM pruned_attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -125,6 +127,7 @@ ranked AS (
         finished,
         failed,
         partly,
+        started,
         CASE WHEN c.call_number IS NULL OR s.span_number = c.last_span THEN 1 ELSE 2 END AS from_last,
         CASE WHEN c.first_trace IS NULL THEN s.own_draw
              ELSE coalesce(/* rollups */ md5_number_lower(c.first_trace), /* end rollups */ text_key(c.first_trace)) END AS draw
@@ -132,7 +135,7 @@ ranked AS (
     LEFT JOIN retried_calls AS c ON c.call_number = s.call_number
     /* rollups */
     UNION ALL BY NAME
-    SELECT /* by names */ tool, /* end by */ finished, failed, partly, from_last, draw FROM pruned
+    SELECT /* by names */ tool, /* end by */ finished, failed, partly, started, from_last, draw FROM pruned
     /* end rollups */
 ),
 -- one row per group and cluster
@@ -140,12 +143,44 @@ clustered AS (
     SELECT
         /* by names */ tool, /* end by */
         draw,
+        min(started) FILTER (WHERE finished) AS first,
         CAST(count(*) FILTER (WHERE finished) AS DOUBLE) AS n,
         CAST(count(*) FILTER (WHERE finished AND failed) AS DOUBLE) AS f,
         CAST(count(*) FILTER (WHERE finished AND partly) AS DOUBLE) AS p,
         CAST(count(*) FILTER (WHERE finished AND from_last = 1) AS DOUBLE) AS c,
         CAST(count(*) FILTER (WHERE finished AND from_last = 1 AND failed) AS DOUBLE) AS fc
     FROM ranked
+    GROUP BY ALL
+),
+-- products of each cluster of several calls and the one before it: neighbours in time may be alike
+neighboured AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        sum(n * n_before) AS nn_next,
+        sum(f * f_before) AS ff_next,
+        sum(f * n_before + n * f_before) AS fn_next,
+        sum(p * p_before) AS pp_next,
+        sum(p * n_before + n * p_before) AS pn_next,
+        sum(c * c_before) AS cc_next,
+        sum(fc * fc_before) AS fcfc_next,
+        sum(fc * c_before + c * fc_before) AS fcc_next
+    FROM (
+        SELECT *,
+            lag(n) OVER in_time AS n_before,
+            lag(f) OVER in_time AS f_before,
+            lag(p) OVER in_time AS p_before,
+            lag(c) OVER in_time AS c_before,
+            lag(fc) OVER in_time AS fc_before
+        FROM (
+            -- clusters that start at the same time have no order
+            SELECT /* by names */ tool, /* end by */ first, sum(n) AS n, sum(f) AS f, sum(p) AS p, sum(c) AS c, sum(fc) AS fc
+            FROM clustered
+            WHERE c > 1
+            GROUP BY ALL
+            HAVING count(*) = 1
+        ) AS ordered_clusters
+        WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY first)
+    ) AS with_neighbours
     GROUP BY ALL
 ),
 -- what needs no clusters, so that each of a million clusters is a small row above
@@ -188,6 +223,14 @@ summed AS (
         sum(c * c) AS cc,
         sum(fc * fc) AS fcfc,
         sum(fc * c) AS fcc,
+        sum(nn_next) AS nn_next,
+        sum(ff_next) AS ff_next,
+        sum(fn_next) AS fn_next,
+        sum(pp_next) AS pp_next,
+        sum(pn_next) AS pn_next,
+        sum(cc_next) AS cc_next,
+        sum(fcfc_next) AS fcfc_next,
+        sum(fcc_next) AS fcc_next,
         CAST(coalesce(sum(cached), 0) AS BIGINT) AS cached,
         CAST(coalesce(sum(unread), 0) AS BIGINT) AS unread,
         CAST(coalesce(sum(heuristic), 0) AS BIGINT) AS heuristic,
@@ -199,10 +242,17 @@ summed AS (
         CAST(coalesce(sum(total), 0) AS BIGINT) AS total
     FROM (
         SELECT /* by names */ tool, /* end by */ n, f, p, c, fc,
+            0.0 AS nn_next, 0.0 AS ff_next, 0.0 AS fn_next, 0.0 AS pp_next, 0.0 AS pn_next, 0.0 AS cc_next, 0.0 AS fcfc_next, 0.0 AS fcc_next,
             0 AS cached, 0 AS unread, 0 AS heuristic, 0 AS cancelled, 0 AS abandoned, 0 AS paused, 0 AS declined, 0 AS expired, 0 AS total
         FROM clustered
         UNION ALL
         SELECT /* by names */ tool, /* end by */ 0.0 AS n, 0.0 AS f, 0.0 AS p, 0.0 AS c, 0.0 AS fc,
+            nn_next, ff_next, fn_next, pp_next, pn_next, cc_next, fcfc_next, fcc_next,
+            0 AS cached, 0 AS unread, 0 AS heuristic, 0 AS cancelled, 0 AS abandoned, 0 AS paused, 0 AS declined, 0 AS expired, 0 AS total
+        FROM neighboured
+        UNION ALL
+        SELECT /* by names */ tool, /* end by */ 0.0 AS n, 0.0 AS f, 0.0 AS p, 0.0 AS c, 0.0 AS fc,
+            0.0 AS nn_next, 0.0 AS ff_next, 0.0 AS fn_next, 0.0 AS pp_next, 0.0 AS pn_next, 0.0 AS cc_next, 0.0 AS fcfc_next, 0.0 AS fcc_next,
             cached, unread, heuristic, cancelled, abandoned, paused, declined, expired, total
         FROM counted
     ) AS clusters_and_counts
@@ -210,9 +260,9 @@ summed AS (
 ),
 with_effective AS (
     SELECT *,
-        effective_n(clusters, attempts, failures, ff, fn, nn) AS effective,
-        effective_n(call_clusters, calls, failed_calls, fcfc, fcc, cc) AS effective_calls,
-        effective_n(clusters, attempts, partials, pp, pn, nn) AS effective_partials
+        chained_n(clusters, attempts, failures, ff, fn, nn, ff_next, fn_next, nn_next) AS effective,
+        chained_n(call_clusters, calls, failed_calls, fcfc, fcc, cc, fcfc_next, fcc_next, cc_next) AS effective_calls,
+        chained_n(clusters, attempts, partials, pp, pn, nn, pp_next, pn_next, nn_next) AS effective_partials
     FROM summed
 )
 SELECT

@@ -36,24 +36,26 @@
 -- source: Wilson score interval (Wilson 1927) of the effective number of attempts (Kish 1965, Korn and Graubard 1998);
 --   interval of the difference: Zou 2007 (MOVER); z = 1.959963984540054
 WITH judgements AS (
-    -- one row per window and cluster: n attempts, s right, m: sum of confidence
+    -- one row per window and cluster: n attempts, s right, m: sum of confidence; first: the start of the first attempt, labelled
+    -- or not, because the rollups of a day do not know the others
     SELECT
         period,
         draw,
-        CAST(count(*) AS DOUBLE) AS n,
-        sum(CAST(confidence AS DOUBLE)) AS m,
-        sum(CASE WHEN correct THEN 1.0 ELSE 0.0 END) AS s
+        min(started_at) AS first,
+        CAST(count(*) FILTER (WHERE judged) AS DOUBLE) AS n,
+        sum(CASE WHEN judged THEN CAST(confidence AS DOUBLE) ELSE 0.0 END) AS m,
+        sum(CASE WHEN judged AND correct THEN 1.0 ELSE 0.0 END) AS s
     FROM (
         SELECT
             CASE WHEN $since IS NULL OR c.started_at >= $since THEN 'now' ELSE 'before' END AS period,
-            /* rollups */ md5_number_lower( /* end rollups */ draw_key(c.conversation_id, c.trace_id) /* rollups */ ) /* end rollups */ AS draw,
+            /* rollups */ coalesce(md5_number_lower(draw_key(c.conversation_id, c.trace_id)), /* end rollups */ c.cluster_hash /* rollups */ ) /* end rollups */ AS draw,
+            c.started_at,
             c.confidence,
-            j.correct
+            j.correct,
+            coalesce(c.confidence BETWEEN 0 AND 1, false) AND j.correct IS NOT NULL AS judged
         FROM attempts AS c
-        JOIN judged AS j ON j.span_id = c.span_id
+        LEFT JOIN judged AS j ON j.span_id = c.span_id
         WHERE is_finished(c.status, c.ending)
-          AND c.confidence BETWEEN 0 AND 1
-          AND j.correct IS NOT NULL
           AND (coalesce($before, $since) IS NULL OR c.started_at >= coalesce($before, $since))
           AND ($until IS NULL OR c.started_at < $until)
           AND ($tool IS NULL OR c.tool = $tool)
@@ -62,29 +64,47 @@ WITH judgements AS (
         SELECT
             CASE WHEN $since IS NULL OR started_at >= $since THEN 'now' ELSE 'before' END AS period,
             "cluster" AS draw,
+            started_at,
             confidence,
-            correct
+            correct,
+            confidence IS NOT NULL AND correct IS NOT NULL AS judged
         FROM pruned_attempts
         WHERE is_finished(status, ending)
-          AND confidence IS NOT NULL
-          AND correct IS NOT NULL
           AND (coalesce($before, $since) IS NULL OR started_at >= coalesce($before, $since))
           AND ($until IS NULL OR started_at < $until)
           AND ($tool IS NULL OR tool = $tool)
         /* end rollups */
     )
-    GROUP BY ALL
+    GROUP BY period, draw
+    HAVING count(*) FILTER (WHERE judged) > 0
+),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first FROM judgements WHERE n > 1 GROUP BY period, first HAVING count(*) > 1
+),
+-- each cluster of several attempts with the one before it: neighbours in time may be alike
+in_order AS (
+    SELECT *, lag(n) OVER in_time AS n_before, lag(s) OVER in_time AS s_before, lag(m) OVER in_time AS m_before
+    FROM judgements
+    WHERE n > 1 AND first NOT IN (SELECT first FROM tied)
+    WINDOW in_time AS (PARTITION BY period ORDER BY first)
+    UNION ALL
+    SELECT *, NULL AS n_before, NULL AS s_before, NULL AS m_before
+    FROM judgements
+    WHERE n <= 1 OR first IN (SELECT first FROM tied)
 ),
 sums AS (
     SELECT period, count(*) AS clusters, sum(n) AS n, sum(s) AS s, sum(m) AS m,
-        sum(s * s) AS ss, sum(s * n) AS sn, sum(n * n) AS nn, sum(m * m) AS mm, sum(m * n) AS mn, sum(m * s) AS ms
-    FROM judgements
+        sum(s * s) AS ss, sum(s * n) AS sn, sum(n * n) AS nn, sum(m * m) AS mm, sum(m * n) AS mn, sum(m * s) AS ms,
+        sum(s * s_before) AS ss_next, sum(s * n_before + n * s_before) AS sn_next, sum(n * n_before) AS nn_next,
+        sum(m * m_before) AS mm_next, sum(m * n_before + n * m_before) AS mn_next
+    FROM in_order
     GROUP BY period
 ),
 with_effective AS (
     SELECT *,
-        effective_n(clusters, n, s, ss, sn, nn) AS effective,
-        cluster_half(n, m, mm, mn, nn) AS half,
+        chained_n(clusters, n, s, ss, sn, nn, ss_next, sn_next, nn_next) AS effective,
+        chained_half(n, m, mm, mn, nn, mm_next, mn_next, nn_next) AS half,
         cluster_correlation(n, m, mm, mn, s, ss, sn, ms, nn) AS correlation
     FROM sums
 )

@@ -50,7 +50,8 @@ WITH stops AS (
         decision,
         CASE WHEN coalesce(CAST(changed AS VARCHAR), '{}') NOT IN ('{}', 'null') THEN 1 ELSE 0 END AS altered,
         CASE WHEN decision IN ('approved', 'declined')
-             THEN (epoch_us(answered_at) - epoch_us(asked_at)) / 1000.0 END AS waited_ms
+             THEN (epoch_us(answered_at) - epoch_us(asked_at)) / 1000.0 END AS waited_ms,
+        asked_at
     FROM gates
     WHERE ($since IS NULL OR asked_at >= $since)
       AND ($until IS NULL OR asked_at < $until)
@@ -75,6 +76,7 @@ joined AS (
         decision,
         altered,
         waited_ms,
+        asked_at,
         CASE WHEN decision = 'approved' THEN failed END AS failed
     FROM stops
     LEFT JOIN stopped ON stopped_span = stop_span
@@ -85,12 +87,33 @@ per_cluster AS (
     SELECT
         /* by names */ tool, /* end by */
         cluster,
+        min(asked_at) AS first,
+        count(*) AS stops_n,
         count(*) FILTER (WHERE decision IN ('approved', 'declined')) AS decided,
         count(*) FILTER (WHERE decision = 'approved') AS approved,
         count(failed) AS resumed,
         count(*) FILTER (WHERE failed = 1) AS failures
     FROM joined
     GROUP BY ALL
+),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first FROM per_cluster WHERE stops_n > 1 GROUP BY /* by names */ tool, /* end by */ first HAVING count(*) > 1
+),
+-- each cluster of several stops with the one before it: neighbours in time may be alike
+in_order AS (
+    SELECT *,
+        lag(decided) OVER in_time AS decided_before,
+        lag(approved) OVER in_time AS approved_before,
+        lag(resumed) OVER in_time AS resumed_before,
+        lag(failures) OVER in_time AS failures_before
+    FROM per_cluster
+    WHERE stops_n > 1 AND first NOT IN (SELECT first FROM tied)
+    WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY first)
+    UNION ALL
+    SELECT *, NULL AS decided_before, NULL AS approved_before, NULL AS resumed_before, NULL AS failures_before
+    FROM per_cluster
+    WHERE stops_n <= 1 OR first IN (SELECT first FROM tied)
 ),
 -- row_no: the same number for the rows of one group in both
 clustered AS (
@@ -99,9 +122,9 @@ clustered AS (
         SELECT
             /* by names */ tool, /* end by */
             count(*) AS clusters,
-            clustered_n(approved, decided) AS approved_effective,
-            clustered_n(failures, resumed) AS failures_effective
-        FROM per_cluster
+            chained_clusters(approved, decided, approved_before, decided_before) AS approved_effective,
+            chained_clusters(failures, resumed, failures_before, resumed_before) AS failures_effective
+        FROM in_order
         GROUP BY ALL
     )
 ),

@@ -66,7 +66,7 @@ WITH scoped AS (
         started_at,
         attempt,
         span_id,
-        text_key(draw_key(conversation_id, trace_id)) AS cluster,
+        cluster_hash AS cluster,
         CASE WHEN is_finished(status, ending)
              THEN CASE WHEN status = 'error' THEN 1 ELSE 0 END END AS failed,
         CASE WHEN status = 'error' THEN code END AS code,
@@ -77,64 +77,49 @@ WITH scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- history: the key of a history; ordinal: the number of an attempt in it
+-- history: a number of the history, faster to order by and to join by than its names; ordinal: the number of an attempt in it
 ordered AS (
-    SELECT
-        /* by history names */ tool, /* end by */
-        text_key(first_span) AS history,
-        ordinal,
-        started_at,
-        cluster,
-        failed,
-        previous_failed,
-        code,
-        rule,
-        rule_grade
-    FROM (
-        SELECT *,
-            row_number() OVER history AS ordinal,
-            first_value(span_id) OVER history AS first_span,
-            last_value(failed IGNORE NULLS) OVER (
-                PARTITION BY /* by history names */ tool, /* end by */ 1
-                ORDER BY started_at, attempt, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-            ) AS previous_failed
-        FROM scoped
-        WINDOW history AS (PARTITION BY /* by history names */ tool, /* end by */ 1 ORDER BY started_at, attempt, span_id)
-    ) AS numbered
+    SELECT *,
+        row_number() OVER in_order AS ordinal,
+        last_value(failed IGNORE NULLS) OVER (
+            PARTITION BY history ORDER BY started_at, attempt, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS previous_failed
+    FROM (SELECT *, text_key(row(/* by history names */ tool, /* end by */ 1)) AS history FROM scoped) AS with_history
+    WINDOW in_order AS (PARTITION BY history ORDER BY started_at, attempt, span_id)
 ),
 histories AS (
     SELECT
         /* by history names */ tool, /* end by */
         history,
         count(*) AS attempts,
-        count(*) - count(failed) AS unfinished,
+        count(*) FILTER (WHERE failed IS NULL OR previous_failed IS NULL OR failed <> previous_failed) AS starts_and_unfinished,
         max(started_at) AS last_seen
     FROM ordered
     GROUP BY ALL
 ),
--- a run: consecutive attempts that all failed, or all did not fail; run: its number in its history. The rows are the first
--- attempt of each run, with the number of attempts before it that did not finish
+-- a run: consecutive attempts that all failed, or all did not fail. The rows are the first attempt of each run, with their
+-- place among these and the attempts that did not finish: such attempts alone lie between two starts
 run_starts AS (
     SELECT *
     FROM (
-        SELECT history, ordinal, failed, started_at AS started,
-            count(failed) OVER so_far AS run,
-            count(CASE WHEN failed IS NULL THEN 1 END) OVER so_far AS unfinished_before
+        SELECT history, ordinal, failed, started_at AS started, row_number() OVER (PARTITION BY history ORDER BY ordinal) AS place
         FROM ordered
         WHERE failed IS NULL OR previous_failed IS NULL OR failed <> previous_failed
-        WINDOW so_far AS (PARTITION BY history ORDER BY ordinal ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
     ) AS starts_and_unfinished
     WHERE failed IS NOT NULL
 ),
+-- run: its number in its history; previous_attempts: the finished attempts of the run before it
 runs AS (
     SELECT *, attempts_with_unfinished - unfinished AS attempts
     FROM (
-        SELECT r.history, r.run, r.failed, r.started, r.ordinal,
+        SELECT r.history, r.failed, r.started, r.ordinal,
+            row_number() OVER in_order AS run,
             coalesce(lead(r.ordinal) OVER in_order, h.attempts + 1) - r.ordinal AS attempts_with_unfinished,
-            coalesce(lead(r.unfinished_before) OVER in_order, h.unfinished) - r.unfinished_before AS unfinished
+            coalesce(lead(r.place) OVER in_order, h.starts_and_unfinished + 1) - r.place - 1 AS unfinished,
+            r.ordinal - lag(r.ordinal) OVER in_order - (r.place - lag(r.place) OVER in_order - 1) AS previous_attempts
         FROM run_starts AS r
         JOIN histories AS h ON h.history = r.history
-        WINDOW in_order AS (PARTITION BY r.history ORDER BY r.run)
+        WINDOW in_order AS (PARTITION BY r.history ORDER BY r.ordinal)
     ) AS bounded_runs
 ),
 classified_runs AS (
@@ -146,10 +131,10 @@ classified_runs AS (
 -- an incident: the runs of a history in the state down with the same number of recoveries before them
 with_state AS (
     SELECT *,
-        last_value(change IGNORE NULLS) OVER history AS state,
-        count(CASE WHEN change = 'up' THEN 1 END) OVER history AS incident
+        last_value(change IGNORE NULLS) OVER so_far AS state,
+        count(CASE WHEN change = 'up' THEN 1 END) OVER so_far AS incident
     FROM classified_runs
-    WINDOW history AS (PARTITION BY history ORDER BY run ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+    WINDOW so_far AS (PARTITION BY history ORDER BY run ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ),
 -- the start of each run that ended an incident, if there was one; incident: the number of recoveries before it
 recoveries AS (
@@ -206,7 +191,7 @@ candidates AS (
 -- runs of failures, where those that fewer than `recovering` successes separate are one
 failed_groups AS (
     SELECT history, 1e0 * sum(CASE WHEN failed = 1 AND coalesce(previous_attempts, $recovering) >= $recovering THEN 1 ELSE 0 END) AS failed_groups
-    FROM (SELECT *, lag(attempts) OVER (PARTITION BY history ORDER BY run) AS previous_attempts FROM runs) AS with_previous_run
+    FROM runs
     GROUP BY history
 ),
 -- the other attempts of the history: n of them, k failed, in this number of runs, and the number of their clusters; and

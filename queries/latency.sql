@@ -46,7 +46,7 @@
 --   (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT *,
-        /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS cluster,
+        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS cluster,
         CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms,
         is_finished(status, ending) AND NOT coalesce(cached, false) AS finished,
         is_finished(status, ending) AND coalesce(cached, false) AS from_cache,
@@ -93,6 +93,7 @@ with_percentiles AS (
     SELECT
         /* by */ tool, /* end by */
         cluster,
+        started_at,
         finished,
         ms,
         quantile_cont(ms, 0.5) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS middle,
@@ -103,6 +104,7 @@ per_cluster AS (
     SELECT
         /* by names */ tool, /* end by */
         cluster,
+        min(started_at) FILTER (WHERE finished) AS first,
         count(*) FILTER (WHERE finished) AS ran,
         count(*) FILTER (WHERE finished AND ms IS NULL) AS untimed,
         count(ms) AS n,
@@ -111,14 +113,34 @@ per_cluster AS (
     FROM with_percentiles
     GROUP BY ALL
 ),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first FROM per_cluster WHERE ran > 1 GROUP BY /* by names */ tool, /* end by */ first HAVING count(*) > 1
+),
+-- each cluster of several attempts with the one before it: neighbours in time may be alike
+in_order AS (
+    SELECT *,
+        lag(ran) OVER in_time AS ran_before,
+        lag(untimed) OVER in_time AS untimed_before,
+        lag(n) OVER in_time AS n_before,
+        lag(n_above_p50) OVER in_time AS above_p50_before,
+        lag(n_above_p95) OVER in_time AS above_p95_before
+    FROM per_cluster
+    WHERE ran > 1 AND first NOT IN (SELECT first FROM tied)
+    WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY first)
+    UNION ALL
+    SELECT *, NULL AS ran_before, NULL AS untimed_before, NULL AS n_before, NULL AS above_p50_before, NULL AS above_p95_before
+    FROM per_cluster
+    WHERE ran <= 1 OR first IN (SELECT first FROM tied)
+),
 clustered AS (
     SELECT
         /* by names */ tool, /* end by */
         count(*) FILTER (WHERE n > 0) AS clusters,
-        clustered_n(untimed, ran) AS untimed_effective,
-        clustered_n(n_above_p50, n) AS p50_effective,
-        clustered_n(n_above_p95, n) AS p95_effective
-    FROM per_cluster
+        chained_clusters(untimed, ran, untimed_before, ran_before) AS untimed_effective,
+        chained_clusters(n_above_p50, n, above_p50_before, n_before) AS p50_effective,
+        chained_clusters(n_above_p95, n, above_p95_before, n_before) AS p95_effective
+    FROM in_order
     GROUP BY ALL
 ),
 -- grp: the same number for all rows of a group

@@ -54,10 +54,10 @@ WITH failed AS (
 ),
 ranked AS (
     SELECT span_id AS attempt_span, row_number() OVER (
-        PARTITION BY call_key(tool, call_id, conversation_id, host, pid)
+        PARTITION BY call_hash
         ORDER BY attempt_order(attempt, started_at, span_id) DESC
     ) AS from_last
-    FROM tool_calls
+    FROM attempts
     WHERE is_finished(status, ending) AND call_id IN (SELECT call_id FROM failed)
 ),
 normalized AS (

@@ -51,105 +51,126 @@ WITH scoped AS NOT MATERIALIZED (
     SELECT *,
         is_finished(status, ending) AS finished,
         ending NOT IN ('paused', 'declined', 'expired') AS executed,
-        ($until IS NULL OR started_at < $until) AS in_scope
+        ($until IS NULL OR started_at < $until) AS in_scope,
+        -- whether the advice is followed is seen in the conversation; of the other attempts, in their call
+        coalesce(next_action IN ('stop', 'ask_user', 'human_review') AND conversation_id IS NOT NULL, false) AS seen_in_conversation
     FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- later attempts of the call, for call ids with several attempts; most calls have one
-retried AS (
+repeated AS (
+    SELECT call_hash AS call_number FROM scoped WHERE call_hash IN (SELECT call_hash FROM repeated_calls) GROUP BY call_hash HAVING count(*) > 1
+),
+-- when the attempts of a conversation (talk: its number) started, of any tool; several may have started at once
+starts AS (
     SELECT
-        span_id AS attempt_span,
-        count(*) OVER later AS later_tries,
-        max(CASE WHEN finished THEN CASE WHEN status <> 'error' THEN 1 ELSE 0 END END) OVER later AS later_success
-    FROM scoped
-    WHERE call_id IN (SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1)
-    WINDOW later AS (
-        PARTITION BY call_key(tool, call_id, conversation_id, host, pid), executed
-        ORDER BY attempt_order(attempt, started_at, span_id)
-        ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
-    )
+        cluster_hash AS talk,
+        started_at AS at_time,
+        text_key(min(trace_id)) AS run,
+        bool_and(parent_span_id IS NOT NULL) AS inside,
+        bool_or(ending IN ('paused', 'declined', 'expired') OR span_id IN (SELECT span_id FROM gates)) AS waited
+    FROM attempts
+    WHERE conversation_id IS NOT NULL AND ($since IS NULL OR started_at >= $since)
+    GROUP BY cluster_hash, started_at
 ),
 ends AS (
     SELECT
+        /* by */ tool, /* end by */
         span_id AS attempt_span,
-        text_key(conversation_id) AS conversation,
+        next_action AS advice,
+        cluster_hash AS cluster,
+        started_at AS started,
         -- at least 1 us, so that an attempt ends after its start; an imported duration may be NaN or infinite
         started_at + to_microseconds(CASE
             WHEN coalesce(duration_ms, 0) + coalesce(consumer_ms, 0) BETWEEN 0.001 AND 1e12
             THEN CAST(1000 * (coalesce(duration_ms, 0) + coalesce(consumer_ms, 0)) AS BIGINT)
-            ELSE 1 END) AS at_time,
-        text_key(trace_id) AS run,
-        parent_span_id IS NOT NULL AS inside
+            ELSE 1 END) AS end_time,
+        text_key(trace_id) AS own_run,
+        parent_span_id IS NOT NULL AS own_inside
     FROM scoped
-    WHERE finished AND in_scope AND next_action IN ('stop', 'ask_user', 'human_review') AND conversation_id IS NOT NULL
+    WHERE finished AND in_scope AND seen_in_conversation
 ),
--- next_at: when the next attempt of the conversation started, of any tool
-with_next AS (
-    SELECT e.attempt_span, e.conversation, e.run, e.inside, s.at_time AS next_at
-    FROM ends AS e
-    ASOF LEFT JOIN (
-        SELECT text_key(conversation_id) AS conversation, started_at AS at_time
-        FROM attempts
-        WHERE conversation_id IS NOT NULL AND ($since IS NULL OR started_at >= $since)
-    ) AS s ON s.conversation = e.conversation AND s.at_time >= e.at_time
-),
--- the attempts that started then; several may have started at once
-starts AS (
-    SELECT
-        s.conversation,
-        s.at_time,
-        text_key(min(s.trace_id)) AS run,
-        bool_and(s.parent_span_id IS NOT NULL) AS inside,
-        bool_or(s.ending IN ('paused', 'declined', 'expired') OR s.span_id IN (SELECT span_id FROM gates)) AS waited
-    FROM (
-        SELECT text_key(conversation_id) AS conversation, started_at AS at_time, trace_id, parent_span_id, ending, span_id
-        FROM attempts
-        WHERE conversation_id IS NOT NULL AND ($since IS NULL OR started_at >= $since)
-    ) AS s
-    JOIN (SELECT DISTINCT conversation, next_at FROM with_next) AS n ON n.conversation = s.conversation AND n.next_at = s.at_time
-    GROUP BY s.conversation, s.at_time
-),
--- the first attempt in the conversation after the end of the attempt
-followers AS (
-    SELECT
-        e.attempt_span,
-        s.conversation IS NOT NULL AS continues,
-        s.waited,
-        s.run = e.run AS same_run,
-        s.inside AND e.inside AND s.run <> e.run AS other_run
-    FROM with_next AS e
-    LEFT JOIN starts AS s ON s.conversation = e.conversation AND s.at_time = e.next_at
-),
-attempts_with_outcome AS (
+-- most calls have one attempt; of the others, later attempts count
+tried AS (
     SELECT
         /* by */ tool, /* end by */
+        span_id AS attempt_span,
         next_action AS advice,
-        text_key(draw_key(conversation_id, scoped.trace_id)) AS cluster,
-        CASE
-            WHEN next_action = 'retry' THEN coalesce(later_tries, 0) > 0
-            WHEN next_action = 'continue' THEN coalesce(later_tries, 0) = 0
-            WHEN next_action = 'stop' THEN NOT c.continues
-            WHEN c.waited THEN true
-            WHEN c.same_run THEN false
-            WHEN next_action = 'ask_user' AND c.other_run THEN true
-        END AS was_followed,
-        CASE
-            WHEN next_action = 'retry' AND later_tries > 0
-            THEN later_success = 1
-            ELSE j.correct
-        END AS succeeded
+        cluster_hash AS cluster,
+        started_at AS started,
+        finished AND in_scope AND NOT seen_in_conversation AS counts,
+        count(*) OVER later AS later_tries,
+        max(CASE WHEN finished THEN CASE WHEN status <> 'error' THEN 1 ELSE 0 END END) OVER later AS later_success
     FROM scoped
-    LEFT JOIN retried AS t ON t.attempt_span = scoped.span_id
-    LEFT JOIN followers AS c ON c.attempt_span = scoped.span_id
-    LEFT JOIN judged AS j ON j.span_id = scoped.span_id
-    WHERE finished AND in_scope
+    WHERE call_hash IN (SELECT call_number FROM repeated)
+    WINDOW later AS (
+        PARTITION BY call_hash, executed
+        ORDER BY attempt_order(attempt, started_at, span_id)
+        ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
+    )
 ),
-per_cluster AS (
+-- retry_succeeded: of a retried attempt, whether a later one of the call succeeded
+followed_or_not AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        attempt_span,
+        advice,
+        cluster,
+        started,
+        CASE
+            WHEN advice = 'stop' THEN s.talk IS NULL
+            WHEN s.waited THEN true
+            WHEN s.run = own_run THEN false
+            WHEN advice = 'ask_user' AND s.inside AND own_inside AND s.run <> own_run THEN true
+        END AS was_followed,
+        false AS is_retried,
+        CAST(NULL AS BOOLEAN) AS retry_succeeded
+    FROM ends AS e
+    ASOF LEFT JOIN starts AS s ON s.talk = e.cluster AND s.at_time >= e.end_time
+    UNION ALL
+    SELECT
+        /* by names */ tool, /* end by */
+        attempt_span,
+        advice,
+        cluster,
+        started,
+        CASE advice WHEN 'retry' THEN later_tries > 0 WHEN 'continue' THEN later_tries = 0 END AS was_followed,
+        coalesce(advice = 'retry' AND later_tries > 0, false) AS is_retried,
+        later_success = 1 AS retry_succeeded
+    FROM tried
+    WHERE counts
+    UNION ALL
+    SELECT
+        /* by */ tool, /* end by */
+        span_id AS attempt_span,
+        next_action AS advice,
+        cluster_hash AS cluster,
+        started_at AS started,
+        CASE next_action WHEN 'retry' THEN false WHEN 'continue' THEN true END AS was_followed,
+        false AS is_retried,
+        CAST(NULL AS BOOLEAN) AS retry_succeeded
+    FROM scoped
+    WHERE finished AND in_scope AND NOT seen_in_conversation AND call_hash NOT IN (SELECT call_number FROM repeated)
+),
+attempts_with_outcome AS (
     SELECT
         /* by names */ tool, /* end by */
         advice,
         cluster,
+        started,
+        was_followed,
+        CASE WHEN is_retried THEN retry_succeeded ELSE j.correct END AS succeeded
+    FROM followed_or_not
+    LEFT JOIN judged AS j ON j.span_id = attempt_span
+),
+-- grp: a number of the group, faster to join and to order by than its names
+per_cluster AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        text_key(row(/* by names */ tool, /* end by */ 1)) AS grp,
+        advice,
+        cluster,
+        min(started) AS first,
         count(*) AS n,
         count(was_followed) AS observed,
         count(*) FILTER (WHERE was_followed) AS followed,
@@ -160,10 +181,53 @@ per_cluster AS (
     FROM attempts_with_outcome
     GROUP BY ALL
 ),
--- cluster_n: finished attempts of the cluster, with any advice or none
-with_cluster AS (
-    SELECT *, CAST(sum(n) OVER (PARTITION BY /* by names */ tool, /* end by */ cluster) AS DOUBLE) AS cluster_n
+-- one row per cluster of a group; n: its finished attempts, with any advice or none
+clusters AS (
+    SELECT grp, cluster, CAST(sum(n) AS DOUBLE) AS n, min(first) AS first
     FROM per_cluster
+    GROUP BY grp, cluster
+),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first FROM clusters WHERE n > 1 GROUP BY grp, first HAVING count(*) > 1
+),
+-- place: of the clusters of several attempts in the order of time, because neighbours may be alike. Clusters without the
+-- advice have a place too
+placed AS (
+    SELECT grp, cluster, n,
+        row_number() OVER in_time AS place,
+        lag(n) OVER in_time AS n_before,
+        lead(n) OVER in_time AS n_after
+    FROM clusters
+    WHERE n > 1 AND first NOT IN (SELECT first FROM tied)
+    WINDOW in_time AS (PARTITION BY grp ORDER BY first)
+    UNION ALL
+    SELECT grp, cluster, n, NULL AS place, NULL AS n_before, NULL AS n_after
+    FROM clusters
+    WHERE n <= 1 OR first IN (SELECT first FROM tied)
+),
+with_cluster AS (
+    SELECT a.*, c.n AS cluster_n, c.place, c.n_before AS cluster_before, c.n_after AS cluster_after
+    FROM per_cluster AS a
+    JOIN placed AS c ON c.grp = a.grp AND c.cluster = a.cluster
+),
+in_order AS (
+    SELECT * EXCLUDE (grp, place),
+        CASE WHEN lag(place) OVER in_time = place - 1 THEN lag(n) OVER in_time END AS n_before,
+        lag(observed) OVER in_time AS observed_before,
+        lag(followed) OVER in_time AS followed_before,
+        lag(n_when_followed) OVER in_time AS n_followed_before,
+        lag(good_when_followed) OVER in_time AS good_followed_before,
+        lag(n_when_not) OVER in_time AS n_not_before,
+        lag(good_when_not) OVER in_time AS good_not_before
+    FROM with_cluster
+    WHERE place IS NOT NULL
+    WINDOW in_time AS (PARTITION BY grp, advice ORDER BY place)
+    UNION ALL
+    SELECT * EXCLUDE (grp, place), NULL AS n_before, NULL AS observed_before, NULL AS followed_before,
+        NULL AS n_followed_before, NULL AS good_followed_before, NULL AS n_not_before, NULL AS good_not_before
+    FROM with_cluster
+    WHERE place IS NULL
 ),
 counted AS (
     SELECT
@@ -173,29 +237,33 @@ counted AS (
         sum(1e0 * n * n) AS ss,
         sum(n * cluster_n) AS sn,
         sum(n / cluster_n) AS clusters_n,
+        coalesce(sum(1e0 * n * n_before), 0) AS ss_next,
+        coalesce(sum(1e0 * n * cluster_before), 0) + coalesce(sum(1e0 * n * cluster_after), 0) AS sn_next,
+        sum(1e0 * n * cluster_before) AS nn_next,
         count(*) FILTER (WHERE observed > 0) AS clusters,
         CAST(sum(observed) AS BIGINT) AS observed,
         CAST(sum(followed) AS BIGINT) AS followed,
-        clustered_n(followed, observed) AS followed_effective,
+        chained_clusters(followed, observed, followed_before, observed_before) AS followed_effective,
         CAST(sum(n_when_followed) AS BIGINT) AS n_when_followed,
         CAST(sum(good_when_followed) AS BIGINT) AS good_when_followed,
-        clustered_n(good_when_followed, n_when_followed) AS effective_when_followed,
+        chained_clusters(good_when_followed, n_when_followed, good_followed_before, n_followed_before) AS effective_when_followed,
         CAST(sum(n_when_not) AS BIGINT) AS n_when_not,
         CAST(sum(good_when_not) AS BIGINT) AS good_when_not,
-        clustered_n(good_when_not, n_when_not) AS effective_when_not
-    FROM with_cluster
+        chained_clusters(good_when_not, n_when_not, good_not_before, n_not_before) AS effective_when_not
+    FROM in_order
     GROUP BY ALL
 ),
 totals AS (
     SELECT *,
         CAST(sum(n) OVER of_group AS BIGINT) AS finished,
         round(sum(clusters_n) OVER of_group) AS clusters_of_group,
-        sum(sn) OVER of_group AS nn
+        sum(sn) OVER of_group AS nn,
+        sum(nn_next) OVER of_group AS all_nn_next
     FROM counted
     WINDOW of_group AS (PARTITION BY /* by names */ tool, /* end by */ 1)
 ),
 with_effect AS (
-    SELECT *, effective_n(clusters_of_group, finished, n, ss, sn, nn) AS advised_effective
+    SELECT *, chained_n(clusters_of_group, finished, n, ss, sn, nn, ss_next, sn_next, all_nn_next) AS advised_effective
     FROM totals
 )
 SELECT

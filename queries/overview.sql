@@ -48,15 +48,13 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
     -- reads attempts: tool_calls without the messages to the model
     SELECT
         $since IS NULL OR started_at >= $since AS is_now,
-        tool,
-        call_id,
+        call_hash AS call_number,
+        cluster_hash AS own_cluster,
         attempt,
         started_at,
         span_id,
         conversation_id,
         trace_id,
-        host,
-        pid,
         is_finished(status, ending) AS finished,
         coalesce(status = 'error' AND is_finished(status, ending), false)
             AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
@@ -70,6 +68,7 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
     UNION ALL BY NAME
     SELECT
         $since IS NULL OR started_at >= $since AS is_now,
+        started_at,
         "cluster" AS pruned_cluster,
         ends_call,
         ends_retried_call,
@@ -95,7 +94,7 @@ attempts_counted AS (
     FROM scoped
     GROUP BY is_now
 ),
--- only call ids with several finished attempts are grouped: most calls have one attempt
+-- only calls with several finished attempts are grouped: most calls have one attempt
 multi_attempt_calls AS (
     SELECT
         is_now,
@@ -104,21 +103,28 @@ multi_attempt_calls AS (
         sum(failures) - count(*) FILTER (WHERE last_failed) AS recovered,
         count(*) FILTER (WHERE finished > 1) AS retried
     FROM (
-        SELECT is_now, /* rollups */ md5_number_lower( /* end rollups */ draw_key(min(conversation_id), min(trace_id)) /* rollups */ ) /* end rollups */ AS cluster, count(*) AS finished, count(*) FILTER (WHERE failed) AS failures,
+        SELECT is_now, /* rollups */ coalesce(md5_number_lower(draw_key(min(conversation_id), min(trace_id))), /* end rollups */ text_key(draw_key(min(conversation_id), min(trace_id))) /* rollups */ ) /* end rollups */ AS cluster, count(*) AS finished, count(*) FILTER (WHERE failed) AS failures,
             arg_max(failed, attempt_order(attempt, started_at, span_id)) AS last_failed
         FROM scoped
-        WHERE finished AND call_id IN (SELECT call_id FROM scoped WHERE finished GROUP BY call_id HAVING count(*) > 1)
-        GROUP BY is_now, call_key(tool, call_id, conversation_id, host, pid)
+        WHERE finished AND call_number IN (
+            SELECT call_number
+            FROM scoped
+            WHERE finished AND call_number IN (SELECT call_hash FROM repeated_calls)
+            GROUP BY call_number
+            HAVING count(*) > 1
+        )
+        GROUP BY is_now, call_number
     )
     GROUP BY is_now, cluster
 ),
 per_cluster AS (
-    SELECT is_now, cluster, sum(attempts) AS attempts, sum(failures) AS failures, sum(timed) AS timed, sum(slow) AS slow,
+    SELECT is_now, cluster, min(first) AS first, sum(attempts) AS attempts, sum(failures) AS failures, sum(timed) AS timed, sum(slow) AS slow,
         sum(attempts) - sum(extra_attempts) AS calls, sum(failures) - sum(recovered) AS failed_calls, sum(retried) AS retried
     FROM (
         SELECT
             s.is_now,
-            /* rollups */ coalesce(s.pruned_cluster, md5_number_lower( /* end rollups */ draw_key(s.conversation_id, s.trace_id) /* rollups */ )) /* end rollups */ AS cluster,
+            /* rollups */ coalesce(s.pruned_cluster, md5_number_lower(draw_key(s.conversation_id, s.trace_id)), /* end rollups */ s.own_cluster /* rollups */ ) /* end rollups */ AS cluster,
+            min(s.started_at) FILTER (WHERE s.finished) AS first,
             count(*) FILTER (WHERE s.finished) AS attempts,
             count(*) FILTER (WHERE s.failed) AS failures,
             count(s.ms) AS timed,
@@ -130,11 +136,11 @@ per_cluster AS (
         JOIN attempts_counted AS a ON a.is_now = s.is_now
         GROUP BY ALL
         UNION ALL
-        SELECT is_now, cluster, 0, 0, 0, 0, extra_attempts, recovered, retried
+        SELECT is_now, cluster, NULL, 0, 0, 0, 0, extra_attempts, recovered, retried
         FROM multi_attempt_calls
         /* rollups */
         UNION ALL
-        SELECT is_now, pruned_cluster, 0, 0, 0, 0,
+        SELECT is_now, pruned_cluster, NULL, 0, 0, 0, 0,
             count(*) FILTER (WHERE finished AND NOT ends_call),
             count(*) FILTER (WHERE failed AND NOT ends_call),
             count(*) FILTER (WHERE ends_retried_call)
@@ -145,6 +151,29 @@ per_cluster AS (
     )
     GROUP BY is_now, cluster
 ),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first FROM per_cluster WHERE calls > 1 GROUP BY is_now, first HAVING count(*) > 1
+),
+-- each cluster of several calls with the one before it: neighbours in time may be alike
+in_order AS (
+    SELECT *,
+        lag(attempts) OVER in_time AS attempts_before,
+        lag(failures) OVER in_time AS failures_before,
+        lag(calls) OVER in_time AS calls_before,
+        lag(failed_calls) OVER in_time AS failed_before,
+        lag(retried) OVER in_time AS retried_before,
+        lag(timed) OVER in_time AS timed_before,
+        lag(slow) OVER in_time AS slow_before
+    FROM per_cluster
+    WHERE calls > 1 AND first NOT IN (SELECT first FROM tied)
+    WINDOW in_time AS (PARTITION BY is_now ORDER BY first)
+    UNION ALL
+    SELECT *, NULL AS attempts_before, NULL AS failures_before, NULL AS calls_before, NULL AS failed_before,
+        NULL AS retried_before, NULL AS timed_before, NULL AS slow_before
+    FROM per_cluster
+    WHERE calls <= 1 OR first IN (SELECT first FROM tied)
+),
 clustered AS (
     SELECT
         is_now,
@@ -152,11 +181,11 @@ clustered AS (
         CAST(sum(failed_calls) AS BIGINT) AS failed_calls,
         CAST(sum(retried) AS BIGINT) AS retried,
         count(*) FILTER (WHERE attempts > 0) AS clusters,
-        clustered_n(failures, attempts) AS effective,
-        clustered_n(failed_calls, calls) AS failed_effective,
-        clustered_n(retried, calls) AS retried_effective,
-        clustered_n(slow, timed) AS timed_effective
-    FROM per_cluster
+        chained_clusters(failures, attempts, failures_before, attempts_before) AS effective,
+        chained_clusters(failed_calls, calls, failed_before, calls_before) AS failed_effective,
+        chained_clusters(retried, calls, retried_before, calls_before) AS retried_effective,
+        chained_clusters(slow, timed, slow_before, timed_before) AS timed_effective
+    FROM in_order
     GROUP BY is_now
 ),
 -- durations equal to one part in a thousand, the shortest first; n_to: durations up to this one

@@ -76,11 +76,10 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
     SELECT
         /* by */ tool, /* end by */
         tool AS call_tool,
-        call_id,
+        call_hash AS call_number,
+        cluster_hash AS own_cluster,
         conversation_id,
         trace_id,
-        host,
-        pid,
         attempt,
         started_at,
         span_id,
@@ -108,28 +107,29 @@ bounds AS (
           AND ($until IS NULL OR started_at < $until)
     )
 ),
--- most calls have one attempt and do not need call_key()
+-- most calls have one attempt and need no grouping
 repeated AS (
-    SELECT call_id FROM scoped GROUP BY call_id HAVING count(*) > 1
+    SELECT call_number FROM scoped WHERE call_number IN (SELECT call_hash FROM repeated_calls) GROUP BY call_number HAVING count(*) > 1
 ),
 multi_attempts AS (
-    SELECT * FROM scoped WHERE call_id IN (SELECT call_id FROM repeated)
+    SELECT * FROM scoped WHERE call_number IN (SELECT call_number FROM repeated)
 ),
 call_totals AS (
     SELECT
         /* by names */ tool, /* end by */
         call_tool,
-        text_key(draw_key(conversation_id, trace_id)) AS cluster,
+        own_cluster AS cluster,
         1 AS attempts,
         ms,
         failed,
         CASE WHEN failed THEN at_us END AS last_failed_us,
         at_us,
+        at_us AS first_us,
         release,
         CASE WHEN failed THEN coalesce(code, '') END AS code,
         CASE WHEN failed THEN left(error_message, 500) END AS message
     FROM scoped
-    WHERE call_id NOT IN (SELECT call_id FROM repeated)
+    WHERE call_number NOT IN (SELECT call_number FROM repeated)
     UNION ALL
     SELECT
         /* by names */ tool, /* end by */
@@ -140,13 +140,14 @@ call_totals AS (
         arg_max(failed, attempt_order(attempt, started_at, span_id)) AS failed,
         max(CASE WHEN failed THEN at_us END) AS last_failed_us,
         max(at_us) AS at_us,
+        min(at_us) AS first_us,
         max(release) AS release,
         CASE WHEN arg_max(failed, attempt_order(attempt, started_at, span_id))
             THEN arg_max(coalesce(code, ''), attempt_order(attempt, started_at, span_id)) END AS code,
         CASE WHEN arg_max(failed, attempt_order(attempt, started_at, span_id))
             THEN left(arg_max(coalesce(error_message, ''), attempt_order(attempt, started_at, span_id)), 500) END AS message
     FROM multi_attempts
-    GROUP BY /* by names */ tool, /* end by */ call_tool, call_key(call_tool, call_id, conversation_id, host, pid)
+    GROUP BY /* by names */ tool, /* end by */ call_tool, call_number
 ),
 timed AS (
     SELECT /* by names */ tool, /* end by */ quantile_cont(ms, 0.95) FILTER (WHERE NOT from_cache) AS p95
@@ -161,6 +162,7 @@ per_cluster AS (
         count(*) AS calls,
         count(*) FILTER (WHERE failed) AS failed_calls,
         sum(attempts) AS attempts,
+        min(first_us) AS first_us,
         sum(ms) FILTER (WHERE failed) AS failed_ms,
         count(ms) FILTER (WHERE failed) AS timed,
         max(last_failed_us) AS last_failed_us
@@ -168,16 +170,37 @@ per_cluster AS (
     GROUP BY ALL
 ),
 -- a conversation can call several tools
+group_clusters AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        cluster,
+        sum(calls) AS calls,
+        sum(failed_calls) AS failed_calls,
+        min(first_us) AS first_us
+    FROM per_cluster
+    GROUP BY ALL
+),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first_us FROM group_clusters WHERE calls > 1 GROUP BY /* by names */ tool, /* end by */ first_us HAVING count(*) > 1
+),
+-- each cluster of several calls with the one before it: neighbours in time may be alike
+in_order AS (
+    SELECT *, lag(calls) OVER in_time AS calls_before, lag(failed_calls) OVER in_time AS failed_before
+    FROM group_clusters
+    WHERE calls > 1 AND first_us NOT IN (SELECT first_us FROM tied)
+    WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY first_us)
+    UNION ALL
+    SELECT *, NULL AS calls_before, NULL AS failed_before
+    FROM group_clusters
+    WHERE calls <= 1 OR first_us IN (SELECT first_us FROM tied)
+),
 clustered AS (
     SELECT
         /* by names */ tool, /* end by */
         count(*) AS clusters,
-        clustered_n(failed_calls, calls) AS effective
-    FROM (
-        SELECT /* by names */ tool, /* end by */ cluster, sum(calls) AS calls, sum(failed_calls) AS failed_calls
-        FROM per_cluster
-        GROUP BY ALL
-    )
+        chained_clusters(failed_calls, calls, failed_before, calls_before) AS effective
+    FROM in_order
     GROUP BY ALL
 ),
 tool_totals AS (
@@ -196,28 +219,32 @@ tool_totals AS (
 -- the calls of each tool's history, without the order of attempts because that is cheap: a call failed if all attempts did
 earlier AS (
     SELECT tool AS base_tool, 1 AS is_history, text_key(draw_key(min(conversation_id), min(trace_id))) AS cluster,
+        min(epoch_us(started_at)) AS first_us,
         CASE WHEN bool_and(status = 'error' AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic')) THEN 1 ELSE 0 END AS failed
     FROM attempts
     WHERE is_finished(status, ending)
       AND started_at < $since AND started_at >= CAST($since AS TIMESTAMP) - to_seconds(604800)
       AND ($tool IS NULL OR tool = $tool)
-    GROUP BY tool, call_id, coalesce(conversation_id, host), CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END
+    GROUP BY tool, call_hash
     UNION ALL
-    SELECT call_tool AS base_tool, 0 AS is_history, text_key(draw_key(conversation_id, trace_id)) AS cluster,
+    SELECT call_tool AS base_tool, 0 AS is_history, own_cluster AS cluster,
+        at_us AS first_us,
         CASE WHEN failed THEN 1 ELSE 0 END AS failed
     FROM scoped
     CROSS JOIN bounds
-    WHERE at_us < middle AND call_id NOT IN (SELECT call_id FROM repeated)
+    WHERE at_us < middle AND call_number NOT IN (SELECT call_number FROM repeated)
     UNION ALL
     SELECT call_tool AS base_tool, 0 AS is_history, text_key(draw_key(min(conversation_id), min(trace_id))) AS cluster,
+        min(at_us) AS first_us,
         CASE WHEN bool_and(failed) THEN 1 ELSE 0 END AS failed
     FROM multi_attempts
     CROSS JOIN bounds
     WHERE at_us < middle
-    GROUP BY call_tool, call_id, coalesce(conversation_id, host), CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) END
+    GROUP BY call_tool, call_number
 ),
 earlier_clusters AS (
     SELECT base_tool, cluster,
+        min(first_us) AS first_us,
         sum(is_history) AS old_calls,
         sum(is_history * failed) AS old_failed,
         count(*) AS all_calls,
@@ -225,16 +252,34 @@ earlier_clusters AS (
     FROM earlier
     GROUP BY base_tool, cluster
 ),
+-- the starts that several clusters share: these clusters have no order
+tied_earlier AS (
+    SELECT first_us FROM earlier_clusters WHERE all_calls > 1 GROUP BY base_tool, first_us HAVING count(*) > 1
+),
+earlier_in_order AS (
+    SELECT *,
+        lag(old_calls) OVER in_time AS old_before,
+        lag(old_failed) OVER in_time AS old_failed_before,
+        lag(all_calls) OVER in_time AS all_before,
+        lag(all_failed) OVER in_time AS all_failed_before
+    FROM earlier_clusters
+    WHERE all_calls > 1 AND first_us NOT IN (SELECT first_us FROM tied_earlier)
+    WINDOW in_time AS (PARTITION BY base_tool ORDER BY first_us)
+    UNION ALL
+    SELECT *, NULL AS old_before, NULL AS old_failed_before, NULL AS all_before, NULL AS all_failed_before
+    FROM earlier_clusters
+    WHERE all_calls <= 1 OR first_us IN (SELECT first_us FROM tied_earlier)
+),
 summed AS (
     SELECT base_tool,
         sum(old_calls) AS old_calls,
         sum(old_failed) AS old_failed,
-        clustered_n(old_failed, old_calls) AS old_effective,
+        chained_clusters(old_failed, old_calls, old_failed_before, old_before) AS old_effective,
         count(*) FILTER (WHERE old_calls > 0) AS old_clusters,
         sum(all_calls) AS all_calls,
         sum(all_failed) AS all_failed,
-        clustered_n(all_failed, all_calls) AS all_effective
-    FROM earlier_clusters
+        chained_clusters(all_failed, all_calls, all_failed_before, all_before) AS all_effective
+    FROM earlier_in_order
     GROUP BY base_tool
 ),
 -- n calls and k failed calls, with the 20 additional calls that failed at 5 %; effect: their design effect

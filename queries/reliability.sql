@@ -47,13 +47,13 @@
 WITH RECURSIVE scoped AS (
     SELECT
         /* by */ tool, /* end by */
-        CAST(confidence AS DOUBLE) AS p,
-        /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS cluster,
+        CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
+        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS cluster,
+        started_at,
         correct
     FROM attempts
     LEFT JOIN judged ON judged.span_id = attempts.span_id
     WHERE is_finished(status, ending)
-      AND confidence BETWEEN 0 AND 1
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
@@ -63,39 +63,44 @@ WITH RECURSIVE scoped AS (
         /* by */ tool, /* end by */
         confidence AS p,
         "cluster",
+        started_at,
         correct
     FROM pruned_attempts
     WHERE is_finished(status, ending)
-      AND confidence IS NOT NULL
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
     /* end rollups */
 ),
--- one row per confidence and cluster
+-- one row per confidence and cluster; attempts without a label count by bin alone (their p is NULL)
 cells AS (
     SELECT
         /* by names */ tool, /* end by */
-        p,
+        CASE WHEN p IS NOT NULL THEN least(floor(round(p * 1e9) * 10 / 1e9), 9) END AS bin,
+        CASE WHEN correct IS NOT NULL THEN p END AS p,
         cluster,
+        min(started_at) AS first,
         CAST(count(*) AS DOUBLE) AS attempts,
         CAST(count(correct) AS DOUBLE) AS n,
         CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS s
     FROM scoped
     GROUP BY ALL
 ),
--- grp numbers the groups
+-- grp: a number shared by the cells of a group
 numbered AS (
-    SELECT *, dense_rank() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp
-    FROM cells
+    SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp FROM cells
 ),
 names AS (
-    SELECT /* by names */ tool, /* end by */ grp FROM numbered GROUP BY ALL
+    SELECT /* by names */ tool, /* end by */ grp FROM numbered WHERE bin IS NOT NULL GROUP BY ALL
+),
+-- the start of the first attempt with any confidence or none, because the rollups of a day do not know the others
+starts AS (
+    SELECT grp, cluster, min(first) AS first FROM numbered GROUP BY grp, cluster
 ),
 points AS (
     SELECT grp, p, sum(n) AS n, sum(s) AS s, count(*) OVER (PARTITION BY grp) AS n_levels
     FROM numbered
-    WHERE n > 0
+    WHERE p IS NOT NULL
     GROUP BY grp, p
 ),
 -- isotonic regression: neighbouring halves are joined until one is left. If the left half ends above the start of the
@@ -136,18 +141,33 @@ steps AS (
     GROUP BY grp, s / n
 ),
 bins_per_cluster AS (
-    SELECT
-        grp,
-        least(floor(round(p * 1e9) * 10 / 1e9), 9) AS bin,
-        cluster,
-        min(CASE WHEN n > 0 THEN p END) AS p_from,
-        max(CASE WHEN n > 0 THEN p END) AS p_to,
-        sum(attempts) AS attempts,
-        sum(n) AS n,
-        sum(s) AS s,
-        sum(n * p) AS sp
-    FROM numbered
-    GROUP BY ALL
+    SELECT b.*, f.first
+    FROM (
+        SELECT grp, bin, cluster, min(p) AS p_from, max(p) AS p_to,
+            sum(attempts) AS attempts, sum(n) AS n, sum(s) AS s, coalesce(sum(n * p), 0) AS sp
+        FROM numbered
+        WHERE bin IS NOT NULL
+        GROUP BY grp, bin, cluster
+    ) AS b
+    JOIN starts AS f ON f.grp = b.grp AND f.cluster = b.cluster
+),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first FROM bins_per_cluster WHERE attempts > 1 GROUP BY grp, bin, first HAVING count(*) > 1
+),
+-- each cluster of several attempts with the one before it: neighbours in time may be alike
+in_order AS (
+    SELECT *,
+        lag(attempts) OVER in_time AS attempts_before,
+        lag(n) OVER in_time AS n_before,
+        lag(s) OVER in_time AS s_before
+    FROM bins_per_cluster
+    WHERE attempts > 1 AND first NOT IN (SELECT first FROM tied)
+    WINDOW in_time AS (PARTITION BY grp, bin ORDER BY first)
+    UNION ALL
+    SELECT *, NULL AS attempts_before, NULL AS n_before, NULL AS s_before
+    FROM bins_per_cluster
+    WHERE attempts <= 1 OR first IN (SELECT first FROM tied)
 ),
 bins AS (
     SELECT
@@ -160,9 +180,9 @@ bins AS (
         sum(s) AS s,
         sum(sp) AS sp,
         count(*) FILTER (WHERE n > 0) AS clusters,
-        clustered_n(s, n) AS effective,
-        clustered_n(n, attempts) AS labelled_effective
-    FROM bins_per_cluster
+        chained_clusters(s, n, s_before, n_before) AS effective,
+        chained_clusters(n, attempts, n_before, attempts_before) AS labelled_effective
+    FROM in_order
     GROUP BY grp, bin
 ),
 -- m: independent attempts that the bin is as precise as, in whole numbers

@@ -74,18 +74,18 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- call ids with several attempts; most calls have one attempt and need no sorting
+-- calls with several attempts in the window; most calls have one attempt and need no sorting
 multi_attempt_calls AS (
-    SELECT text_key(call_id) AS call_number FROM scoped GROUP BY text_key(call_id) HAVING count(*) > 1
+    SELECT call_hash AS call_number FROM scoped WHERE call_hash IN (SELECT call_hash FROM repeated_calls) GROUP BY call_hash HAVING count(*) > 1
 ),
 -- end_span: the attempt that ended the call, its last finished one, or its last one if none finished
 ended AS (
     SELECT *, first_value(span_id) OVER (
-        PARTITION BY call_key(tool, call_id, conversation_id, host, pid)
+        PARTITION BY call_hash
         ORDER BY finished DESC, attempt_order(attempt, started_at, span_id) DESC
     ) AS end_span
     FROM scoped
-    WHERE text_key(call_id) IN (SELECT call_number FROM multi_attempt_calls)
+    WHERE call_hash IN (SELECT call_number FROM multi_attempt_calls)
 ),
 -- only calls with several attempts, in order of time
 chained AS (
@@ -150,7 +150,8 @@ repeated_ends AS (
 single_clusters AS (
     SELECT
         /* by */ tool, /* end by */
-        text_key(draw_key(conversation_id, trace_id)) AS cluster,
+        cluster_hash AS cluster,
+        min(started_at) AS first,
         count(*) FILTER (WHERE finished) AS calls,
         count(*) FILTER (WHERE failed) AS gave_up,
         sum(tool_ms) FILTER (WHERE finished) AS spent_ms,
@@ -158,13 +159,14 @@ single_clusters AS (
         count(tool_ms) FILTER (WHERE finished) AS timed,
         count(*) AS n
     FROM scoped
-    WHERE text_key(call_id) NOT IN (SELECT call_number FROM multi_attempt_calls)
+    WHERE call_hash NOT IN (SELECT call_number FROM multi_attempt_calls)
     GROUP BY ALL
 ),
 repeated_clusters AS (
     SELECT
         /* by */ tool, /* end by */
-        text_key(draw_key(conversation_id, trace_id)) AS cluster,
+        cluster_hash AS cluster,
+        min(started_at) AS first,
         count(*) FILTER (WHERE finished) AS calls,
         sum(attempts_n) AS attempts,
         count(*) FILTER (WHERE attempts_n > 1) AS retried,
@@ -192,6 +194,7 @@ per_cluster AS (
     SELECT
         /* by names */ tool, /* end by */
         cluster,
+        min(first) AS first,
         sum(calls) AS calls,
         sum(attempts) AS attempts,
         sum(retried) AS retried,
@@ -215,13 +218,35 @@ per_cluster AS (
     FROM (
         SELECT * FROM repeated_clusters
         UNION ALL
-        SELECT /* by names */ tool, /* end by */ cluster, calls, calls AS attempts, 0 AS retried, 0 AS recovered, gave_up,
+        SELECT /* by names */ tool, /* end by */ cluster, first, calls, calls AS attempts, 0 AS retried, 0 AS recovered, gave_up,
             CASE WHEN timed > 0 THEN 0.0 END AS wasted_ms, spent_ms, 0 AS flagged_again, 0 AS flagged_good, flagged,
             0 AS unflagged_again, 0 AS known_good, 0 AS gaps, 0 AS violations, 0 AS zero_gaps, 0 AS shrinking_gaps,
             0 AS waits_asked, 0 AS ignored, calls - timed AS untimed, n - calls AS unfinished
         FROM single_clusters
     ) AS both_kinds
     GROUP BY ALL
+),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first
+    FROM per_cluster
+    WHERE greatest(coalesce(known_good, 0), coalesce(flagged_again, 0)) > 1
+    GROUP BY /* by names */ tool, /* end by */ first
+    HAVING count(*) > 1
+),
+-- each cluster of several attempts with the one before it: neighbours in time may be alike
+in_order AS (
+    SELECT *,
+        lag(flagged_again) OVER in_time AS again_before,
+        lag(flagged_good) OVER in_time AS good_before,
+        lag(known_good) OVER in_time AS known_before
+    FROM per_cluster
+    WHERE greatest(coalesce(known_good, 0), coalesce(flagged_again, 0)) > 1 AND first NOT IN (SELECT first FROM tied)
+    WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY first)
+    UNION ALL
+    SELECT *, NULL AS again_before, NULL AS good_before, NULL AS known_before
+    FROM per_cluster
+    WHERE greatest(coalesce(known_good, 0), coalesce(flagged_again, 0)) <= 1 OR first IN (SELECT first FROM tied)
 ),
 counted AS (
     SELECT
@@ -248,9 +273,9 @@ counted AS (
         sum(unfinished) AS unfinished,
         count(*) FILTER (WHERE calls > 0) AS clusters_of_calls,
         count(*) FILTER (WHERE flagged_again > 0) AS clusters,
-        clustered_n(flagged_good, flagged_again) AS precision_effective,
-        clustered_n(flagged_good, known_good) AS recall_effective
-    FROM per_cluster
+        chained_clusters(flagged_good, flagged_again, good_before, again_before) AS precision_effective,
+        chained_clusters(flagged_good, known_good, good_before, known_before) AS recall_effective
+    FROM in_order
     GROUP BY ALL
 ),
 with_intervals AS (

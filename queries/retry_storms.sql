@@ -56,21 +56,21 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
 ),
 -- call ids with several attempts; most calls have one attempt and need no sorting
 multi_attempt_calls AS (
-    SELECT text_key(call_id) AS call_number FROM scoped GROUP BY text_key(call_id) HAVING count(*) > 1
+    SELECT call_hash AS call_number FROM scoped WHERE call_hash IN (SELECT call_hash FROM repeated_calls) GROUP BY call_hash HAVING count(*) > 1
 ),
 numbered AS (
-    SELECT *, draw_key(conversation_id, trace_id) AS cluster, 1 AS attempt_no
+    SELECT *, cluster_hash AS cluster, 1 AS attempt_no
     FROM scoped
-    WHERE text_key(call_id) NOT IN (SELECT call_number FROM multi_attempt_calls)
+    WHERE call_hash NOT IN (SELECT call_number FROM multi_attempt_calls)
     UNION ALL
     SELECT *,
-        draw_key(conversation_id, min(trace_id) OVER (PARTITION BY call_key(tool, call_id, conversation_id, host, pid))) AS cluster,
+        text_key(draw_key(conversation_id, min(trace_id) OVER (PARTITION BY call_hash))) AS cluster,
         row_number() OVER (
-            PARTITION BY call_key(tool, call_id, conversation_id, host, pid)
+            PARTITION BY call_hash
             ORDER BY finished DESC, attempt_order(attempt, started_at, span_id)
         ) AS attempt_no
     FROM scoped
-    WHERE text_key(call_id) IN (SELECT call_number FROM multi_attempt_calls)
+    WHERE call_hash IN (SELECT call_number FROM multi_attempt_calls)
 ),
 -- the attempts of a conversation in a window: n of them, f failed, r were retries
 clustered AS (
@@ -78,12 +78,31 @@ clustered AS (
         /* by */ tool, /* end by */
         floor(epoch_us(started_at) / (1e6 * $window_s)) * $window_s AS window_started_s,
         cluster,
+        min(started_at) FILTER (WHERE finished) AS first,
         CAST(count(*) FILTER (WHERE finished) AS DOUBLE) AS n,
         CAST(count(*) FILTER (WHERE finished AND status = 'error') AS DOUBLE) AS f,
         CAST(count(*) FILTER (WHERE finished AND attempt_no > 1) AS DOUBLE) AS r,
         count(*) FILTER (WHERE NOT finished) AS left_out
     FROM numbered
     GROUP BY ALL
+),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first FROM clustered WHERE n > 1 GROUP BY /* by names */ tool, /* end by */ window_started_s, first HAVING count(*) > 1
+),
+-- each cluster of several attempts with the one before it: neighbours in time may be alike
+in_order AS (
+    SELECT *,
+        lag(n) OVER in_time AS n_before,
+        lag(f) OVER in_time AS f_before,
+        lag(r) OVER in_time AS r_before
+    FROM clustered
+    WHERE n > 1 AND first NOT IN (SELECT first FROM tied)
+    WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ window_started_s ORDER BY first)
+    UNION ALL
+    SELECT *, NULL AS n_before, NULL AS f_before, NULL AS r_before
+    FROM clustered
+    WHERE n <= 1 OR first IN (SELECT first FROM tied)
 ),
 counted AS (
     SELECT
@@ -98,8 +117,13 @@ counted AS (
         sum(f * n) AS fn,
         sum(r * r) AS rr,
         sum(r * n) AS rn,
+        sum(n * n_before) AS nn_next,
+        sum(f * f_before) AS ff_next,
+        sum(f * n_before + n * f_before) AS fn_next,
+        sum(r * r_before) AS rr_next,
+        sum(r * n_before + n * r_before) AS rn_next,
         CAST(sum(left_out) AS BIGINT) AS left_out
-    FROM clustered
+    FROM in_order
     GROUP BY ALL
     HAVING sum(n) > 0
 ),
@@ -118,8 +142,8 @@ with_others AS (
 ),
 with_effective AS (
     SELECT *,
-        effective_n(clusters, n, f, ff, fn, nn) AS effective,
-        effective_n(clusters, n, r, rr, rn, nn) AS effective_retries,
+        chained_n(clusters, n, f, ff, fn, nn, ff_next, fn_next, nn_next) AS effective,
+        chained_n(clusters, n, r, rr, rn, nn, rr_next, rn_next, nn_next) AS effective_retries,
         CASE WHEN o_n > 0 THEN o_n / effective_n(o_clusters, o_n, o_f, o_ff, o_fn, o_nn) END AS o_effect
     FROM with_others
 ),

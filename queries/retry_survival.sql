@@ -57,14 +57,14 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
 ),
 -- call ids with several attempts; most calls have one attempt and need no sorting
 multi_attempt_calls AS (
-    SELECT text_key(call_id) AS call_number FROM scoped GROUP BY text_key(call_id) HAVING count(*) > 1
+    SELECT call_hash AS call_number FROM scoped WHERE call_hash IN (SELECT call_hash FROM repeated_calls) GROUP BY call_hash HAVING count(*) > 1
 ),
 numbered AS (
     SELECT *, row_number() OVER (
-        PARTITION BY call_key(tool, call_id, conversation_id, host, pid) ORDER BY finished DESC, attempt_order(attempt, started_at, span_id)
+        PARTITION BY call_hash ORDER BY finished DESC, attempt_order(attempt, started_at, span_id)
     ) AS attempt_no
     FROM scoped
-    WHERE text_key(call_id) IN (SELECT call_number FROM multi_attempt_calls)
+    WHERE call_hash IN (SELECT call_number FROM multi_attempt_calls)
 ),
 with_success AS (
     SELECT *,
@@ -73,13 +73,14 @@ with_success AS (
         min(attempt_no) FILTER (WHERE finished AND status <> 'error') OVER of_call AS success_no,
         min(trace_id) OVER of_call AS first_trace
     FROM numbered
-    WINDOW of_call AS (PARTITION BY call_key(tool, call_id, conversation_id, host, pid))
+    WINDOW of_call AS (PARTITION BY call_hash)
 ),
 -- one row per call, its first attempt; then, by cluster, the number of calls that ended with the k-th attempt, and how
 ended AS (
     SELECT
         /* by */ tool, /* end by */
         draw_key(conversation_id, first_trace) AS draw,
+        min(started_at) AS first,
         greatest(coalesce(success_no, attempts_n), 1) AS k,
         CAST(count(success_no) AS DOUBLE) AS succeeded,
         CAST(count(*) FILTER (WHERE finished AND success_no IS NULL) AS DOUBLE) AS gave_up,
@@ -93,7 +94,7 @@ ended AS (
             CASE WHEN finished AND status <> 'error' THEN 1 END AS success_no,
             trace_id AS first_trace
         FROM scoped
-        WHERE text_key(call_id) NOT IN (SELECT call_number FROM multi_attempt_calls)
+        WHERE call_hash NOT IN (SELECT call_number FROM multi_attempt_calls)
     ) AS all_calls
     GROUP BY ALL
 ),
@@ -103,11 +104,38 @@ clustered AS (
         sum(succeeded + gave_up) OVER of_cluster AS n,
         sum(succeeded) OVER so_far AS done,
         sum(gave_up) OVER so_far AS gone,
-        row_number() OVER so_far AS row_no
+        row_number() OVER so_far AS row_no,
+        min(first) OVER of_cluster AS first_of_cluster
     FROM ended
     WINDOW
         of_cluster AS (PARTITION BY /* by names */ tool, /* end by */ draw),
         so_far AS (PARTITION BY /* by names */ tool, /* end by */ draw ORDER BY k)
+),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first_of_cluster
+    FROM clustered
+    WHERE row_no = 1 AND n > 1
+    GROUP BY /* by names */ tool, /* end by */ first_of_cluster
+    HAVING count(*) > 1
+),
+-- each cluster of several calls with the one before it: neighbours in time may be alike; s: calls that succeeded at once
+neighboured AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        sum(s * s_before) AS ss_next,
+        sum(s * n_before + n * s_before) AS sn_next,
+        sum(n * n_before) AS nn_next
+    FROM (
+        SELECT *, lag(n) OVER in_time AS n_before, lag(s) OVER in_time AS s_before
+        FROM (
+            SELECT /* by names */ tool, /* end by */ first_of_cluster, n, CASE WHEN k = 1 THEN succeeded ELSE 0.0 END AS s
+            FROM clustered
+            WHERE row_no = 1 AND n > 1 AND first_of_cluster NOT IN (SELECT first_of_cluster FROM tied)
+        ) AS clusters
+        WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY first_of_cluster)
+    ) AS with_neighbours
+    GROUP BY ALL
 ),
 -- sums over clusters, as each k adds to them
 summed AS (
@@ -128,11 +156,17 @@ summed AS (
 ),
 -- every k up to the last has a row, even if no call ended with it
 filled AS (
-    SELECT /* by names */ tool, /* end by */ k, succeeded, gave_up, left_out, clusters, nn, done_2, done_n, gone_2, gone_n
+    SELECT /* by names */ tool, /* end by */ k, succeeded, gave_up, left_out, clusters, nn, done_2, done_n, gone_2, gone_n,
+        0 AS ss_next, 0 AS sn_next, 0 AS nn_next
     FROM summed
     UNION ALL
+    SELECT /* by names */ tool, /* end by */ 1 AS k, 0 AS succeeded, 0 AS gave_up, 0 AS left_out,
+        0 AS clusters, 0 AS nn, 0 AS done_2, 0 AS done_n, 0 AS gone_2, 0 AS gone_n, ss_next, sn_next, nn_next
+    FROM neighboured
+    UNION ALL
     SELECT /* by names */ tool, /* end by */ attempt_numbers.k, 0 AS succeeded, 0 AS gave_up, 0 AS left_out,
-        0 AS clusters, 0 AS nn, 0 AS done_2, 0 AS done_n, 0 AS gone_2, 0 AS gone_n
+        0 AS clusters, 0 AS nn, 0 AS done_2, 0 AS done_n, 0 AS gone_2, 0 AS gone_n,
+        0 AS ss_next, 0 AS sn_next, 0 AS nn_next
     FROM (SELECT /* by names */ tool, /* end by */ max(k) AS last_k FROM ended GROUP BY ALL) AS groups
     JOIN (SELECT attempt_no AS k FROM numbered UNION SELECT 1) AS attempt_numbers ON attempt_numbers.k <= groups.last_k
 ),
@@ -148,7 +182,10 @@ steps AS (
         sum(done_2) AS done_2,
         sum(done_n) AS done_n,
         sum(gone_2) AS gone_2,
-        sum(gone_n) AS gone_n
+        sum(gone_n) AS gone_n,
+        sum(ss_next) AS ss_next,
+        sum(sn_next) AS sn_next,
+        sum(nn_next) AS nn_next
     FROM filled
     GROUP BY ALL
 ),
@@ -177,11 +214,18 @@ curve AS (
     WHERE at_risk > 0
     WINDOW so_far AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k)
 ),
+-- the calls that succeeded at once show how alike neighbours are
+with_chain AS (
+    SELECT *,
+        max(CASE WHEN k = 1 THEN neighbour_effect(calls, done, all_done_2, all_done_n, calls_2, ss_next, sn_next, nn_next) END)
+            OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS chain
+    FROM curve
+),
 with_effective AS (
     SELECT *,
-        effective_n(clusters, calls, done, all_done_2, all_done_n, calls_2) AS effective,
-        effective_n(clusters, calls, censored_n, all_gone_2, all_gone_n, calls_2) AS effective_censored
-    FROM curve
+        effective_n(clusters, calls, done, all_done_2, all_done_n, calls_2) / chain AS effective,
+        effective_n(clusters, calls, censored_n, all_gone_2, all_gone_n, calls_2) / chain AS effective_censored
+    FROM with_chain
 ),
 with_intervals AS (
     SELECT *,

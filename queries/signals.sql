@@ -49,7 +49,8 @@ WITH scoped AS (
         /* by */ tool, /* end by */
         correct,
         signals,
-        draw_key(conversation_id, trace_id) AS draw
+        started_at,
+        cluster_hash AS draw
     FROM attempts
     LEFT JOIN judged ON judged.span_id = attempts.span_id
     WHERE is_finished(status, ending)
@@ -62,6 +63,7 @@ signal_sets AS (
         /* by names */ tool, /* end by */
         CAST(signals AS TEXT) AS signals,
         draw,
+        min(started_at) AS first,
         count(*) AS attempts,
         count(correct) AS n,
         count(*) FILTER (WHERE correct) AS s
@@ -84,15 +86,16 @@ clustered AS (
         /* by names */ tool, /* end by */
         signal,
         draw,
+        min(first) AS first,
         CAST(sum(attempts) AS DOUBLE) AS attempts,
         CAST(sum(n) AS DOUBLE) AS n,
         CAST(sum(s) AS DOUBLE) AS s
     FROM (
-        SELECT /* by names */ tool, /* end by */ signal, draw, attempts, n, s
+        SELECT /* by names */ tool, /* end by */ signal, draw, first, attempts, n, s
         FROM signal_sets
         JOIN parsed ON of_set = signals
         UNION ALL
-        SELECT /* by names */ tool, /* end by */ NULL AS signal, draw, attempts, n, s FROM signal_sets
+        SELECT /* by names */ tool, /* end by */ NULL AS signal, draw, first, attempts, n, s FROM signal_sets
     )
     GROUP BY ALL
 ),
@@ -103,6 +106,24 @@ with_totals AS (
         max(CASE WHEN signal IS NULL THEN s END) OVER of_cluster AS t_s
     FROM clustered
     WINDOW of_cluster AS (PARTITION BY /* by names */ tool, /* end by */ draw)
+),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first FROM with_totals WHERE attempts > 1 GROUP BY /* by names */ tool, /* end by */ signal, first HAVING count(*) > 1
+),
+-- each cluster of several attempts with the one before it: neighbours in time may be alike
+in_order AS (
+    SELECT *,
+        lag(attempts) OVER in_time AS attempts_before,
+        lag(n) OVER in_time AS n_before,
+        lag(s) OVER in_time AS s_before
+    FROM with_totals
+    WHERE attempts > 1 AND first NOT IN (SELECT first FROM tied)
+    WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ signal ORDER BY first)
+    UNION ALL
+    SELECT *, NULL AS attempts_before, NULL AS n_before, NULL AS s_before
+    FROM with_totals
+    WHERE attempts <= 1 OR first IN (SELECT first FROM tied)
 ),
 -- sums over clusters with the signal; of those without it, first how they differ from the totals of the same clusters
 counted AS (
@@ -116,12 +137,15 @@ counted AS (
         sum(s * s) AS ss,
         sum(s * n) AS sn,
         sum(n * n) AS nn,
-        effective_n(count(*), sum(attempts), sum(n), sum(n * n), sum(n * attempts), sum(attempts * attempts)) AS effective_labelled,
+        sum(s * s_before) AS ss_next,
+        sum(s * n_before + n * s_before) AS sn_next,
+        sum(n * n_before) AS nn_next,
+        chained_clusters(n, attempts, n_before, attempts_before) AS effective_labelled,
         count(*) FILTER (WHERE t_n > 0 AND t_n = n) AS without_others,
         sum((t_s - s) * (t_s - s) - t_s * t_s) AS d_ss,
         sum((t_s - s) * (t_n - n) - t_s * t_n) AS d_sn,
         sum((t_n - n) * (t_n - n) - t_n * t_n) AS d_nn
-    FROM with_totals
+    FROM in_order
     GROUP BY ALL
 ),
 -- m attempts without the signal, r of them right
@@ -132,7 +156,9 @@ compared AS (
         max(CASE WHEN signal IS NULL THEN clusters END) OVER of_group - without_others AS other_clusters,
         max(CASE WHEN signal IS NULL THEN ss END) OVER of_group + d_ss AS rr,
         max(CASE WHEN signal IS NULL THEN sn END) OVER of_group + d_sn AS rm,
-        max(CASE WHEN signal IS NULL THEN nn END) OVER of_group + d_nn AS mm
+        max(CASE WHEN signal IS NULL THEN nn END) OVER of_group + d_nn AS mm,
+        -- of neighbours with the signal and without: the attempts without it have no sums of their own
+        max(CASE WHEN signal IS NULL THEN neighbour_effect(n, s, ss, sn, nn, ss_next, sn_next, nn_next) END) OVER of_group AS chain
     FROM counted
     WINDOW of_group AS (PARTITION BY /* by names */ tool, /* end by */ 1)
 ),
@@ -140,8 +166,8 @@ with_effective AS (
     SELECT *,
         s / nullif(n, 0) AS p,
         r / nullif(m, 0) AS q,
-        effective_n(clusters, n, s, ss, sn, nn) AS effective,
-        effective_n(other_clusters, m, r, rr, rm, mm) AS other_effective
+        chained_n(clusters, n, s, ss, sn, nn, ss_next, sn_next, nn_next) AS effective,
+        effective_n(other_clusters, m, r, rr, rm, mm) / CASE WHEN mm > m THEN chain ELSE 1.0 END AS other_effective
     FROM compared
     WHERE signal IS NOT NULL
 ),

@@ -53,7 +53,8 @@ WITH finished AS (
     SELECT
         /* by */ tool, /* end by */
         span_id AS attempt_span,
-        draw_key(conversation_id, trace_id) AS cluster,
+        cluster_hash AS cluster,
+        started_at,
         CASE WHEN confidence BETWEEN 0 AND 1 THEN confidence END AS valid_confidence,
         CASE WHEN status <> 'error' THEN 1 ELSE 0 END AS answered,
         CASE WHEN status <> 'error' AND coalesce(CAST(sources AS VARCHAR), '[]') = '[]' THEN 1 ELSE 0 END AS unsourced
@@ -80,6 +81,7 @@ attempt_sources AS (
     SELECT
         /* by names */ tool, /* end by */
         cluster,
+        f.started_at,
         true AS sourced,
         source,
         type,
@@ -93,7 +95,7 @@ attempt_sources AS (
     JOIN cited AS c ON c.attempt_span = f.attempt_span
     LEFT JOIN judged AS j ON j.span_id = f.attempt_span
     UNION ALL
-    SELECT /* by names */ tool, /* end by */ cluster, false, NULL, NULL, 0, answered, unsourced, NULL, NULL, NULL
+    SELECT /* by names */ tool, /* end by */ cluster, started_at, false, NULL, NULL, 0, answered, unsourced, NULL, NULL, NULL
     FROM finished
 ),
 per_cluster AS (
@@ -103,6 +105,7 @@ per_cluster AS (
         sourced,
         source,
         type,
+        min(started_at) AS first,
         count(*) AS n,
         sum(without_id) AS missing,
         sum(answered) AS answers,
@@ -124,6 +127,31 @@ with_cluster AS (
     FROM per_cluster
     WINDOW of_cluster AS (PARTITION BY /* by names */ tool, /* end by */ cluster)
 ),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first FROM with_cluster WHERE n > 1 GROUP BY /* by names */ tool, /* end by */ sourced, source, type, first HAVING count(*) > 1
+),
+-- each cluster of several attempts with the one before it: neighbours in time may be alike
+in_order AS (
+    SELECT *,
+        lag(n) OVER in_time AS n_before,
+        lag(missing) OVER in_time AS missing_before,
+        lag(answers) OVER in_time AS answers_before,
+        lag(unsourced_n) OVER in_time AS unsourced_n_before,
+        lag(labelled) OVER in_time AS labelled_before,
+        lag(correct_n) OVER in_time AS correct_n_before,
+        lag(confident) OVER in_time AS confident_before,
+        lag(compared) OVER in_time AS compared_before,
+        lag(compared_correct_n) OVER in_time AS compared_correct_n_before
+    FROM with_cluster
+    WHERE n > 1 AND first NOT IN (SELECT first FROM tied)
+    WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ sourced, source, type ORDER BY first)
+    UNION ALL
+    SELECT *, NULL AS n_before, NULL AS missing_before, NULL AS answers_before, NULL AS unsourced_n_before, NULL AS labelled_before,
+        NULL AS correct_n_before, NULL AS confident_before, NULL AS compared_before, NULL AS compared_correct_n_before
+    FROM with_cluster
+    WHERE n <= 1 OR first IN (SELECT first FROM tied)
+),
 counted AS (
     SELECT
         /* by names */ tool, /* end by */
@@ -141,17 +169,17 @@ counted AS (
         sum(compared_correct_n) AS compared_correct_n,
         sum(confidence_sum) / nullif(sum(compared), 0) AS mean_confidence,
         count(*) FILTER (WHERE labelled > 0) AS clusters,
-        clustered_n(missing, n) AS missing_effective,
-        clustered_n(labelled, n) AS labelled_effective,
-        clustered_n(correct_n, labelled) AS correct_effective,
-        clustered_n(n - confident, n) AS confident_effective,
-        clustered_n(compared_correct_n, compared) AS compared_effective,
-        clustered_n(unsourced_n, answers) AS unsourced_effective,
+        chained_clusters(missing, n, missing_before, n_before) AS missing_effective,
+        chained_clusters(labelled, n, labelled_before, n_before) AS labelled_effective,
+        chained_clusters(correct_n, labelled, correct_n_before, labelled_before) AS correct_effective,
+        chained_clusters(n - confident, n, n_before - confident_before, n_before) AS confident_effective,
+        chained_clusters(compared_correct_n, compared, compared_correct_n_before, compared_before) AS compared_effective,
+        chained_clusters(unsourced_n, answers, unsourced_n_before, answers_before) AS unsourced_effective,
         sum(missing * cluster_missing) AS missing_ss,
         sum(missing * cluster_n) AS missing_sn,
         sum(CASE WHEN sourced THEN n * cluster_n END) AS n_nn,
         sum(CASE WHEN sourced THEN n / cluster_n END) AS clusters_n
-    FROM with_cluster
+    FROM in_order
     GROUP BY ALL
 ),
 totals AS (

@@ -58,7 +58,8 @@ WITH RECURSIVE scoped AS (
         /* by */ tool, /* end by */
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
         correct,
-        /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS draw
+        started_at,
+        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS draw
     FROM attempts
     LEFT JOIN judged ON judged.span_id = attempts.span_id
     WHERE is_finished(status, ending)
@@ -71,6 +72,7 @@ WITH RECURSIVE scoped AS (
         /* by */ tool, /* end by */
         confidence AS p,
         correct,
+        started_at,
         "cluster" AS draw
     FROM pruned_attempts
     WHERE is_finished(status, ending)
@@ -85,6 +87,7 @@ cells AS (
         /* by names */ tool, /* end by */
         CASE WHEN correct IS NOT NULL THEN p END AS p,
         draw,
+        min(started_at) AS first,
         CAST(count(*) AS DOUBLE) AS attempts,
         CAST(count(correct) AS DOUBLE) AS labelled,
         CAST(count(*) FILTER (WHERE p IS NULL) AS DOUBLE) AS unsure,
@@ -93,9 +96,9 @@ cells AS (
     FROM scoped
     GROUP BY ALL
 ),
+-- grp: a number shared by the cells of a group
 numbered AS (
-    SELECT *, dense_rank() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp
-    FROM cells
+    SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp FROM cells
 ),
 totals AS (
     SELECT
@@ -110,22 +113,41 @@ totals AS (
     GROUP BY ALL
 ),
 of_clusters AS (
-    SELECT grp, draw, sum(attempts) AS attempts, sum(labelled) AS labelled, sum(unsure) AS unsure, sum(n) AS judged, sum(s) AS s
+    SELECT grp, draw, min(first) AS first, sum(attempts) AS attempts, sum(labelled) AS labelled, sum(unsure) AS unsure,
+        sum(n) AS judged, sum(s) AS s
     FROM numbered
     GROUP BY grp, draw
+),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first FROM of_clusters WHERE attempts > 1 GROUP BY grp, first HAVING count(*) > 1
+),
+-- each cluster of several attempts with the one before it: neighbours in time may be alike
+in_order AS (
+    SELECT *,
+        lag(attempts) OVER in_time AS attempts_before,
+        lag(labelled) OVER in_time AS labelled_before,
+        lag(unsure) OVER in_time AS unsure_before,
+        lag(judged) OVER in_time AS judged_before,
+        lag(s) OVER in_time AS s_before
+    FROM of_clusters
+    WHERE attempts > 1 AND first NOT IN (SELECT first FROM tied)
+    WINDOW in_time AS (PARTITION BY grp ORDER BY first)
+    UNION ALL
+    SELECT *, NULL AS attempts_before, NULL AS labelled_before, NULL AS unsure_before, NULL AS judged_before, NULL AS s_before
+    FROM of_clusters
+    WHERE attempts <= 1 OR first IN (SELECT first FROM tied)
 ),
 shares AS (
     SELECT
         grp,
         count(*) FILTER (WHERE judged > 0) AS clusters,
         sum(judged * judged) AS judged_2,
-        effective_n(count(*) FILTER (WHERE judged > 0), sum(judged), sum(s), sum(s * s), sum(s * judged), sum(judged * judged))
-            AS effective,
-        effective_n(count(*), sum(attempts), sum(labelled), sum(labelled * labelled), sum(labelled * attempts),
-            sum(attempts * attempts)) AS effective_labelled,
-        effective_n(count(*), sum(attempts), sum(unsure), sum(unsure * unsure), sum(unsure * attempts),
-            sum(attempts * attempts)) AS effective_unsure
-    FROM of_clusters
+        chained_clusters(s, judged, s_before, judged_before) AS effective,
+        clustered_n(s, judged) / nullif(chained_clusters(s, judged, s_before, judged_before), 0) AS chain,
+        chained_clusters(labelled, attempts, labelled_before, attempts_before) AS effective_labelled,
+        chained_clusters(unsure, attempts, unsure_before, attempts_before) AS effective_unsure
+    FROM in_order
     GROUP BY grp
 ),
 -- n attempts of a cluster with this confidence, s of them right; n_to and s_to: with this confidence or more
@@ -157,7 +179,11 @@ requested AS (
 -- m: independent attempts that n are as precise as; k of them were right
 candidates AS (
     SELECT q.grp, q.p, w.pi, q.n, q.s, q.m, CASE WHEN q.m < q.n THEN q.s / q.n * q.m ELSE q.s END AS k
-    FROM (SELECT *, effective_n(clusters, n, s, ss, sn, nn) AS m FROM points) AS q
+    FROM (
+        SELECT o.*, effective_n(clusters, n, s, ss, sn, nn) / CASE WHEN nn > n THEN coalesce(h.chain, 1.0) ELSE 1.0 END AS m
+        FROM points AS o
+        JOIN (SELECT grp AS of_grp, chain FROM shares) AS h ON h.of_grp = o.grp
+    ) AS q
     JOIN totals AS t ON t.grp = q.grp
     CROSS JOIN requested AS w
     WHERE q.n >= $min_n AND q.n >= 0.05 * t.judged AND q.n * q.n / q.nn * ln(w.pi) <= ln(0.05)

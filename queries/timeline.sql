@@ -37,7 +37,7 @@
 WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT
         /* by */ tool, /* end by */
-        /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS cluster,
+        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS cluster,
         epoch_us(started_at) / 1e6 AS at_s,
         is_finished(status, ending) AS finished,
         coalesce(status = 'error' AND is_finished(status, ending), false)
@@ -79,11 +79,33 @@ per_cluster AS (
         /* by names */ tool, /* end by */
         floor(at_s / c.seconds) * c.seconds AS started_s,
         cluster,
+        min(at_s) FILTER (WHERE finished) AS first_s,
         count(*) FILTER (WHERE finished) AS attempts,
         count(*) FILTER (WHERE failed) AS failures
     FROM scoped
     CROSS JOIN chosen AS c
     GROUP BY ALL
+),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first_s
+    FROM per_cluster
+    WHERE attempts > 1
+    GROUP BY /* by names */ tool, /* end by */ started_s, first_s
+    HAVING count(*) > 1
+),
+-- each cluster of several attempts with the one before it: neighbours in time may be alike
+in_order AS (
+    SELECT *,
+        lag(attempts) OVER in_time AS attempts_before,
+        lag(failures) OVER in_time AS failures_before
+    FROM per_cluster
+    WHERE attempts > 1 AND first_s NOT IN (SELECT first_s FROM tied)
+    WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ started_s ORDER BY first_s)
+    UNION ALL
+    SELECT *, NULL AS attempts_before, NULL AS failures_before
+    FROM per_cluster
+    WHERE attempts <= 1 OR first_s IN (SELECT first_s FROM tied)
 ),
 -- row_no: the same number for the rows of one interval in both
 clustered AS (
@@ -93,8 +115,8 @@ clustered AS (
             /* by names */ tool, /* end by */
             started_s,
             count(*) FILTER (WHERE attempts > 0) AS clusters,
-            clustered_n(failures, attempts) AS effective
-        FROM per_cluster
+            chained_clusters(failures, attempts, failures_before, attempts_before) AS effective
+        FROM in_order
         GROUP BY ALL
     )
 ),

@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 
 import tooltrace as tt
 from tests.examples import PROFILES
+from tests.instances import Instances
 from tests.needs import missing
 from tests.stores import copy_new_stores
 from tooltrace import faults as faults_module
@@ -71,6 +72,15 @@ def frozen() -> None:
     """Leave what earlier tests made out of garbage collection too, for a module that collects in each of its tests."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def reused_instances() -> Iterator[Instances]:
+    """The code gets connections to instances of DuckDB that are used again."""
+    with pytest.MonkeyPatch.context() as patch:
+        instances = Instances(patch)
+        yield instances
+        instances.end()
 
 
 @pytest.fixture(scope="session", autouse=True)

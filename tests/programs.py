@@ -12,6 +12,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.fork_server import MAX_BYTES
 
 SERVER = Path(__file__).with_name("fork_server.py")
 PR_SET_CHILD_SUBREAPER = 36
+_adoption = threading.Lock()
 
 
 def start_program(
@@ -56,12 +58,13 @@ class _Server:
     def fork(self, request: bytes, standard: list[int]) -> int:
         """Return the pid of a new child of this process."""
         assert len(request) < MAX_BYTES
-        _adopt_orphans(True)
-        try:
-            socket.send_fds(self._requests, [request], standard)
-            pid, parent = json.loads(self._requests.recv(100))
-        finally:
-            _adopt_orphans(False)
+        with _adoption:  # a property of the process, whatever thread asks
+            _adopt_orphans(True)
+            try:
+                socket.send_fds(self._requests, [request], standard)
+                pid, parent = json.loads(self._requests.recv(100))
+            finally:
+                _adopt_orphans(False)
         assert parent == os.getpid(), "the program was adopted by another process"
         return pid
 

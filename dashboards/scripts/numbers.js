@@ -33,20 +33,23 @@ function scaled(value, sizes) {
   return [threeDigits.format(value / size), name];
 }
 
+// A minus sign as wide as the plus sign.
+function minus(text) { return text.replace(/^-/, "−"); }
+
 export function duration(ms) {
-  if (Math.abs(ms) > 0 && Math.abs(ms) < 1) return joined(threeDigits.format(ms * 1000), words["js.unit.us"]);
+  if (Math.abs(ms) > 0 && Math.abs(ms) < 1) return joined(minus(threeDigits.format(ms * 1000)), words["js.unit.us"]);
   const [value, name] = scaled(ms, SPANS);
-  return joined(value, words[`js.unit.${name}`]);
+  return joined(minus(value), words[`js.unit.${name}`]);
 }
 
 export function number(value, kind) {
   if (kind === "share") return joined(oneDecimal.format(100 * value), "%");
-  if (kind === "points") return joined(signed.format(100 * value), words["js.points"]);
-  if (kind === "signed") return signed.format(100 * value);
+  if (kind === "points") return joined(minus(signed.format(100 * value)), words["js.points"]);
+  if (kind === "signed") return minus(signed.format(100 * value));
   if (kind === "ms") return duration(value);
   if (kind === "bytes") return joined(...scaled(value, BYTES));
   if (kind === "count" || kind === "aside") return integer.format(value);
-  return threeDigits.format(value);
+  return minus(threeDigits.format(value));
 }
 
 // The time of day; with the day unless it is today, with the year unless it is this one.
@@ -72,22 +75,35 @@ export function within(part, selector) {
   return [...(part.matches?.(selector) ? [part] : []), ...part.querySelectorAll(selector)];
 }
 
+// The unit of a large figure is an element of its own: a narrow screen makes it smaller.
+function show(element, text) {
+  const [value, unit] = text.split("\u00a0");
+  element.textContent = text;
+  if (unit && element.closest(".big")) element.replaceChildren(`${value}\u00a0`, Object.assign(document.createElement("small"), { textContent: unit }));
+}
+
 export function localize(part) {
   for (const element of within(part, "data[data-unit]:not([data-done])")) {
     const value = Number(element.value);
     element.dataset.done = "";
-    if (element.value !== "" && Number.isFinite(value)) element.textContent = number(value, element.dataset.unit);
+    if (element.value !== "" && Number.isFinite(value)) show(element, number(value, element.dataset.unit));
   }
   for (const element of within(part, "time[datetime]:not([data-done])")) {
     element.dataset.done = "";
     showTime(element);
   }
+  for (const element of within(part, "title[data-at]")) showTitle(element);
+  for (const element of within(part, "text[data-ms]")) element.textContent = duration(Number(element.dataset.ms));
 }
 
 // All times once more, after the zone was changed.
 export function relocalizeTimes() {
   for (const element of document.querySelectorAll("time[data-done]")) showTime(element);
+  for (const element of document.querySelectorAll("title[data-at]")) showTitle(element);
 }
+
+// The title of a part of a drawing begins with a time.
+function showTitle(element) { element.textContent = `${shortTime(new Date(element.dataset.at))}${element.dataset.rest}`; }
 
 // A trace is read in milliseconds: its page is marked with data-precise.
 function showTime(element) {

@@ -56,7 +56,7 @@ function go(entry) {
   dialog.close();
   const { to, action } = entry.dataset;
   if (to) { location.href = to; return; }
-  if (action === "theme") { document.getElementById("theme").click(); return; }
+  if (action === "theme" || action === "zone") { document.getElementById(action).click(); return; }
   const address = new URL(location.href), [name, value] = action.split("=");
   if (name === "since") address.searchParams.delete("until");
   address.searchParams.set(name, value);

@@ -11,7 +11,7 @@ function value(cell) {
   if (time) return Date.parse(time.dateTime);
   const number = cell.querySelector("data[value]");
   if (number) return number.value === "" ? null : Number(number.value);
-  if (cell.dataset.v !== undefined) return Number.parseFloat(cell.dataset.v); // the figure in a cell of a report
+  if (cell.dataset.v !== undefined) return Number.parseFloat(cell.dataset.v); // the figure in a cell of a report, or of typed SQL
   const text = cell.textContent.trim();
   if (text === "" || text === "–") return null;
   return text;

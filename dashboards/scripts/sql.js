@@ -1,5 +1,6 @@
 // The SQL editor. Ctrl-Enter runs the statement; the result arrives as JSON and is inserted as text, never as HTML.
 import { locale, number, tick } from "./numbers.js";
+import { sortable } from "./sort.js";
 
 const words = JSON.parse(document.getElementById("words").textContent);
 const byId = (id) => document.getElementById(id);
@@ -26,7 +27,7 @@ function setText(text) {
 function remember() {
   const address = new URL(location.href), text = editor.value;
   if (address.searchParams.get("q") === text || (address.searchParams.has("saved") && text === loaded)) return;
-  for (const name of ["q", "query", "saved"]) address.searchParams.delete(name);
+  for (const name of ["q", "query", "saved", ...(address.searchParams.has("q") ? ["sort.answer"] : [])]) address.searchParams.delete(name);
   if (encodeURIComponent(text).length <= MAX_ADDRESS) address.searchParams.set("q", text);
   if (address.href !== location.href) history.pushState({ sql: text }, "", address);
 }
@@ -94,8 +95,13 @@ function show(body) {
   const rows = body.rows.slice(0, SHOWN);
   const numeric = body.columns.map(([, type]) => NUMERIC.test(type));
   box.querySelector("thead").replaceChildren(line("th", body.columns.map(([name]) => name), numeric, body.columns.map(([, type]) => type)));
-  box.querySelector("tbody").replaceChildren(...rows.map((row) => line("td", row.map(asText), numeric, row.map((value, at) => numeric[at] && !Number.isInteger(value) ? value : null), row.map((value, at) => link(body.columns[at][0], value)))));
+  delete box.querySelector("table").dataset.sortable;
+  const cells = box.querySelector("tbody");
+  cells.replaceChildren(...rows.map((row) => line("td", row.map(asText), numeric, row.map((value, at) => numeric[at] && !Number.isInteger(value) ? value : null), row.map((value, at) => link(body.columns[at][0], value)))));
+  // what the headers sort by
+  rows.forEach((row, y) => row.forEach((value, x) => { if (numeric[x] && value !== null) cells.rows[y].cells[x].dataset.v = value; }));
   box.hidden = false;
+  sortable(box);
   status.textContent = [
     translate("rows", { n: number(body.rows.length, "count"), ms: number(Math.round(body.ms), "count") }),
     body.cut ? translate(`cut.${body.cut}`) : "",

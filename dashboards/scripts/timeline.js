@@ -40,7 +40,9 @@ function timeWindow(rows, figure) {
   const from = Math.min(Math.floor(since / step) * step, starts[0]);
   const to = Math.max(Math.ceil(until / step) * step, starts.at(-1) + step);
   const buckets = (to - from) / step <= MOST_BUCKETS ? Array.from({ length: Math.round((to - from) / step) }, (_, index) => from + index * step) : starts;
-  return { step, starts, from, to, now, buckets };
+  // the attempts of the interval that has not ended lie before now
+  const middle = (start) => (start + Math.max(start + step / 8, Math.min(start + step, now))) / 2;
+  return { step, starts, from, to, now, buckets, middle };
 }
 
 const found = new WeakMap();
@@ -110,7 +112,7 @@ function timeline(rows, colours, time, placed, incidents, height) {
       { type: "value", gridIndex: 2, show: false, inverse: true, min: 0, max: Math.max(lanes, 1) },
     ],
     tooltip: { ...base(colours).tooltip, formatter: (items) => {
-      const start = items[0].axisValue - time.step / 2;
+      const start = time.buckets.findLast((each) => each <= items[0].axisValue);
       const lines = (described.get(start) ?? []).flatMap(([key, row]) => [
         `${key ? `${key}: ` : ""}${number(row.attempts, "count")} ${words("attempts")}, ${number(row.failures, "count")} ${words("failures")}`,
         row.rate === null ? null : `${number(row.rate, "share")} (${number(row.low, "share")} – ${number(row.high, "share")})`,
@@ -124,11 +126,10 @@ function timeline(rows, colours, time, placed, incidents, height) {
 
 // Bars of attempts and failures; for each version, or for all attempts, the failure rate with its interval.
 function counted(rows, colours, time) {
-  const middle = (start) => start + time.step / 2;
   const versions = "tool_version" in rows[0] ? "tool_version" : "version" in rows[0] ? "version" : null;
   const groups = new Map(), total = new Map(time.buckets.map((start) => [start, { attempts: 0, failures: 0 }])), described = new Map();
   for (const row of rows) {
-    const key = versions ? (row[versions] == null ? words("unversioned") : visible(String(row[versions])).slice(0, 80)) : "", start = Date.parse(row.started);
+    const key = versions ? (row[versions] == null ? words("unversioned") : words("version").replace("{version}", () => visible(String(row[versions])).slice(0, 80))) : "", start = Date.parse(row.started);
     groups.set(key, [...(groups.get(key) ?? []), { ...row, start }]);
     described.set(start, [...(described.get(start) ?? []), [key, row]]);
     total.get(start).attempts += row.attempts;
@@ -136,14 +137,14 @@ function counted(rows, colours, time) {
   }
   const bars = { type: "bar", barMaxWidth: 18, barMinWidth: 2, barCategoryGap: "12%" };
   const series = [
-    { ...bars, name: words("attempts"), data: [...total].map(([start, sum]) => [middle(start), sum.attempts]), itemStyle: { color: colours.bar }, barGap: "-100%" },
-    { ...bars, name: words("failures"), data: [...total].map(([start, sum]) => [middle(start), sum.failures]), itemStyle: { color: colours.bad, opacity: 0.75 }, z: 3 },
+    { ...bars, name: words("attempts"), data: [...total].map(([start, sum]) => [time.middle(start), sum.attempts]), itemStyle: { color: colours.bar }, barGap: "-100%" },
+    { ...bars, name: words("failures"), data: [...total].map(([start, sum]) => [time.middle(start), sum.failures]), itemStyle: { color: colours.bad, opacity: 0.75 }, z: 3 },
   ];
   const tones = [colours.band, colours.second, colours.warn, colours.good, colours.quiet];
   [...groups].slice(-5).forEach(([key, group], index) => {
     const points = gaps(group, time.step);
-    const name = key ? `${words("rate")} ${key}` : words("rate");
-    const line = (figure) => points.map((point) => [middle(point.start), point.empty ? null : point[figure]]);
+    const name = key ? words("rate.of").replace("{version}", () => key) : words("rate");
+    const line = (figure) => points.map((point) => [time.middle(point.start), point.empty ? null : point[figure]]);
     series.push(...band(`${name}-band`, tones[index], line("low"), line("high"), 1).map((one) => ({ ...one, xAxisIndex: 1 })));
     series.push({ name, type: "line", xAxisIndex: 1, yAxisIndex: 1, data: line("rate"), symbol: "circle", symbolSize: 4, showAllSymbol: true, lineStyle: { width: 1.8 }, itemStyle: { color: tones[index] }, z: 5 });
   });

@@ -104,7 +104,7 @@ def test_beta_finds_the_curve_that_made_the_outcomes():
 
 def test_platt_exists_where_beta_does_not():
     p, y = [0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]
-    with pytest.raises(BadParameter, match="no beta curve is the best, try platt"):
+    with pytest.raises(BadParameter, match="no beta curve is the best: use platt"):
         beta(p, y)
     assert np.all(np.diff(platt(p, y)(p)) > 0)
     assert platt([0.7] * 3, [1, 1, 1])([0.7])[0] == pytest.approx(4 / 5)

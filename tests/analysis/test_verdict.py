@@ -18,7 +18,15 @@ from tests.stores import write_records
 from tooltrace.analysis import catalogue, find, query_store
 from tooltrace.analysis.message import message_parts
 from tooltrace.analysis.query_verdict import query_verdict
-from tooltrace.analysis.verdict import INCIDENT_FAILURES, MAX_SENTENCES, Verdict, tools_verdict
+from tooltrace.analysis.verdict import (
+    INCIDENT_FAILURES,
+    MAX_SENTENCES,
+    Clause,
+    Figure,
+    Sentence,
+    Verdict,
+    tools_verdict,
+)
 from tooltrace.report.i18n import Translations
 from tooltrace.report.sentences import as_data, as_text
 from tooltrace.store.paths import StorePaths
@@ -73,7 +81,7 @@ def test_few_calls_are_marked_as_too_few(story):
     assert found.state in ("too_few", "usual")
     few = verdict(story, since=28, until=27, tool="send_mail")
     assert few.state == "too_few"
-    assert texts(few)[0].startswith("Too few calls to tell whether anything is wrong: ")
+    assert texts(few)[0].startswith("Too few calls or conversations to tell whether anything is wrong: ")
 
 
 def test_a_window_without_calls_has_one_sentence(story):
@@ -123,6 +131,14 @@ def test_a_query_says_nothing_about_the_most_failing_tool_where_none_failed(tmp_
     assert query_verdict(find("failure_rate"), result) is None
 
 
+def test_a_group_without_a_name_is_named_as_not_recorded(tmp_path: Path):
+    store = tmp_path / "t.duckdb"
+    write_records(StorePaths.of(store), *(make_call(number, tool_version=None) for number in range(20)))
+    sentence = query_verdict(find("latency"), query_store(store, "latency", by="version"))
+    assert as_text(sentence, EN).startswith("(not recorded) is ")
+    assert as_text(sentence, ZH).startswith("（未记录）")
+
+
 def test_every_sentence_has_the_same_values_in_both_languages():
     tables = [
         json.loads((Path(__file__).parents[2] / "dashboards" / "strings" / f"{name}.json").read_text())
@@ -155,3 +171,27 @@ def test_the_parts_that_vary_are_marked_and_nothing_is_lost():
 @given(st.text(), st.text(st.sampled_from("<n>text ab")))
 def test_the_parts_are_always_the_complete_message(message, pattern):
     assert "".join(part.text for part in message_parts(message, pattern)) == message
+
+
+@pytest.mark.parametrize(
+    ("message", "english", "chinese"),
+    [
+        ("token expired", "'token expired'", "“token expired”"),
+        ("KeyError: 'x'", "\"KeyError: 'x'\"", "“KeyError: 'x'”"),
+        ("""can't parse "x" """, """“can't parse "x" ”""", """“can't parse "x" ”"""),
+        ("say “no”, 'now' or \"never\"", "«say “no”, 'now' or \"never\"»", "「say “no”, 'now' or \"never\"」"),
+    ],
+)
+def test_a_message_has_quotes_around_it_that_are_not_in_it(message, english, chinese):
+    sentence = Sentence((Clause("message", {"message": Figure(message, "message")}),))
+    assert english in as_text(sentence, EN)
+    assert chinese in as_text(sentence, ZH)
+
+
+def test_a_sentence_that_ends_with_an_ellipsis_has_no_full_stop():
+    others = {"n": Figure(4, "count"), "tools": Figure("outline, fetch, follow, …", "text")}
+    cut = Sentence((Clause("others_fail", others),))
+    assert as_text(cut, EN) == "4 more tools fail more than usual: outline, fetch, follow, …"
+    assert as_text(cut, ZH).endswith("follow, …")
+    message = Sentence((Clause("message", {"message": Figure("no answer …", "message")}),))
+    assert as_text(message, EN).endswith("'no answer …'.")

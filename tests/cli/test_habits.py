@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import click
 import pytest
 
 from tooltrace.cli import cli
+from tooltrace.core.records import Outcome
 
 FILE_ARGUMENTS = {"import", "backup", "restore", "merge"}
 """Commands whose arguments are files: they take the store as an option only."""
@@ -173,3 +175,14 @@ def test_a_place_without_a_store_stays_as_it_is(run, monkeypatch, tmp_path, argu
     assert done.exit_code in (0, 1), done.output
     assert done.exception is None or isinstance(done.exception, SystemExit)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_an_export_names_every_file_that_it_wrote(run, put, history, tmp_path):
+    put(Outcome(call_id="x", correct=True, labeler="me", labeled_at=datetime(2026, 3, 1, tzinfo=UTC)))
+    path = tmp_path / "out" / "calls.parquet"
+    done = run("export", "parquet", "-o", str(path))
+    assert done.exit_code == 0, done.output
+    named = done.stdout.strip().removesuffix(".").partition("written to ")[2].split(", ")
+    assert named[0] == str(path)
+    assert sorted(named) == sorted(map(str, path.parent.iterdir()))
+    assert len(named) > 1

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from tooltrace.analysis import catalogue
+
 pytestmark = pytest.mark.usefixtures("history")
 
 
@@ -51,6 +53,17 @@ def test_a_wrong_name_is_one_line_with_the_nearest_names(run, monkeypatch, tmp_p
     assert [path for path in sorted(tmp_path.iterdir()) if path not in before and path.suffix != ".lock"] == []
 
 
+@pytest.mark.parametrize("width", [40, 80])
+def test_an_unknown_query_without_a_similar_one_lists_all_in_columns(run, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    done = run("query", "zzzzzz")
+    first, *lines = done.stderr.splitlines()
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert first == "tooltrace: unknown query 'zzzzzz'; the queries are:"
+    assert " ".join(lines).split() == sorted(catalogue())
+    assert 1 < max(map(len, lines)) <= width
+
+
 @pytest.mark.parametrize("arguments", [["compare"], ["query", "compare"], ["query", "compare", "--since", "7d"]])
 def test_a_comparison_without_sides_shows_how_to_name_them(run, arguments):
     done = run(*arguments)
@@ -70,7 +83,7 @@ def test_a_version_of_another_tool_is_unknown(run, put, made):
     assert run("query", "compare", "-p", "before_version=2.0", "-f", "json").exit_code == 0
     done = run("query", "compare", "-p", "before_version=2.0", "--tool", "search")
     assert done.exit_code == 2
-    assert "no version of search '2.0'" in done.stderr
+    assert "no version '2.0' of search" in done.stderr
 
 
 def test_compare_runs_the_query_of_that_name(run, put, made):
@@ -79,3 +92,13 @@ def test_compare_runs_the_query_of_that_name(run, put, made):
     rows = json.loads(run("compare", "version:1.0..2.0", "-f", "json").stdout)
     assert rows == json.loads(run("query", "compare", *given).stdout)
     assert {row["tool"] for row in rows} == {"fetch"}
+
+
+def test_recorded_names_are_listed_as_they_are_shown(run, put, made):
+    put(made(40, tool=" "), made(41, tool="x" * 300), made(42, tool="a\x1b[31m"))
+    done = run("query", "failure_rate", "--tool", "nothing like it")
+    assert done.exit_code == 2
+    assert "recorded are ␠, " in done.stderr
+    assert "a\\x1b[31m" in done.stderr
+    assert "x" * 119 + "…" in done.stderr.replace("\n", "")
+    assert "x" * 120 not in done.stderr

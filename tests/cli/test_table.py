@@ -76,8 +76,9 @@ def test_colours_on_a_terminal_and_hostile_text_is_still_harmless(history):
     os.close(master)
     text = said.decode()
     assert "\x1b[1;31m" in text
-    assert "title" not in text
-    assert "\x1b[0m \x1b]" not in text
+    assert r"\x1b]0;title\x07" in text, "shown, as on the pages"
+    assert "\x1b]" not in text
+    assert "\x07" not in text
     assert "[bold]not bold[/bold]" in text
 
 

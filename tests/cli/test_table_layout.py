@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
+import subprocess
 
 import pytest
 
 from tooltrace.analysis import catalogue, find
+from tooltrace.cli.cells import format_cells
 from tooltrace.cli.next_command import next_of, program, store_words
 from tooltrace.cli.table_layout import choose
 from tooltrace.store.result import QueryResult, ResultColumn
@@ -40,7 +43,7 @@ def test_rows_without_data_are_hidden_unless_all_are():
     found = result([column("n")], ("a", 0), ("b", 3), ("c", None))
     layout = choose(found, hidden=("n",), width=80)
     assert (layout.rows, layout.left_out) == ((("b", 3),), 2)
-    assert "2 rows without data" in layout.note()
+    assert "2 rows without n" in layout.note()
     nothing = result([column("n")], ("a", 0), ("b", 0))
     assert choose(nothing, hidden=("n",), width=80).left_out == 0
 
@@ -57,7 +60,7 @@ def test_a_limit_counts_the_rows_that_say_something():
     found = result([column("n")], ("a", 0), ("b", 1), ("c", 2), ("d", 3))
     layout = choose(found, hidden=("n",), limit=2, width=80)
     assert [row[0] for row in layout.rows] == ["b", "c"]
-    assert layout.note().startswith("2 of 3 rows (--limit). Hidden: 1 row without data")
+    assert layout.note().startswith("2 of 3 rows (--limit). Hidden: 1 row without n")
 
 
 @pytest.mark.parametrize("name", catalogue())
@@ -135,6 +138,7 @@ def test_the_next_command_takes_its_values_from_the_rows_and_quotes_them():
     query = find("failure_rate")
     assert next_of(query, ["tool"], [("a tool; rm",)], {}) == "query errors --tool 'a tool; rm'"
     assert next_of(query, ["code"], [("X",)], {}) == "query errors", "grouped by another dimension"
+    assert next_of(query, ["tool"], [("x" * 10_000,)], {}) == "query overview"
     assert next_of(find("errors"), ["example_call_id"], [(None,), ("c1",)], {}) == "show c1"
     assert next_of(find("errors"), ["example_call_id"], [(None,)], {}) == "query overview"
 
@@ -169,3 +173,40 @@ def test_figures_of_a_comparison_have_their_own_units(run, put, made):
         if row["measure"] == "failure_rate"
     )
     assert (row["unit"], row["before"], row["after"]) == ("share", 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "tool", ["\u202eevil\u202c 'tool'", "a\x1b[31m\\b", "x\ny\u200b", "zal" + "\u0301" * 5, "\U000e0041?"]
+)
+def test_the_next_command_names_a_tool_with_hidden_characters_as_a_shell_reads_it(tool):
+    shell = shutil.which("bash")
+    if shell is None:
+        pytest.skip("needs bash")
+    command = next_of(find("failure_rate"), ["tool"], [(tool,)], {})
+    assert command.isascii()
+    assert command.isprintable()
+    script = f"printf '%s\\0' {command}"
+    done = subprocess.run([shell, "-c", script], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"})
+    assert done.stdout.decode().split("\0")[:-1] == ["query", "errors", "--tool", tool]
+
+
+def test_the_ends_of_an_interval_have_as_many_digits_as_the_figure():
+    found = result(
+        [column("excess", "number"), column("low", "low(excess)"), column("high", "high(excess)")],
+        ("a", 6.85, -0.398507, 24.6246), ("b", 1234.5, 1000.25, 2000.75),
+    )  # fmt: skip
+    assert format_cells(found, found.rows, (1,)) == [["6.85 [-0.399, 24.6]"], ["1,234 [1,000, 2,001]"]]
+
+
+def test_the_next_command_is_about_the_tool_that_the_verdict_names(run, put, where, made):
+    """Attempts of ``fetch`` fail more often, but all its calls end well."""
+    attempts = []
+    for n in range(80):
+        status = "success" if n % 2 else "error"
+        attempts.append(made(n + 1, tool="fetch", call_id=f"f{n // 2}", attempt=n % 2 + 1, status=status))
+        attempts.append(made(n + 101, tool="lookup", call_id=f"l{n}", status="success" if n % 4 else "error"))
+    put(*attempts)
+    done = run("query", "failure_rate")
+    assert done.stdout.index("fetch") < done.stdout.index("lookup")
+    assert done.stderr.startswith("lookup fails most")
+    assert done.stderr.splitlines()[-1] == "Next: tooltrace query errors --tool lookup"

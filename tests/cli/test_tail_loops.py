@@ -40,6 +40,7 @@ def test_a_running_loop_is_a_line_of_its_own(run, put, again):
     assert "search" in loop
     assert "loop/repeat" in loop
     assert "4 rounds in session by support" in " ".join(loop.split())
+    assert loop.rstrip().endswith('{"q":"tea"}')
     assert "loop/" not in run("tail", "--no-follow").stdout
 
 

@@ -213,11 +213,11 @@ def test_a_span_that_arrives_corrected_is_restored_to_its_recorded_reading(
 
 
 def test_views_of_an_older_version_refuse_a_correction(engine: Any, fill: Fill, failed: ToolCall) -> None:
-    fill("older", [failed])
-    engine.command("DROP VIEW older.corrections_in_force")
+    fill("later", [failed])
+    engine.command("DROP VIEW later.corrections_in_force")
     with pytest.raises(StoreMissing, match="run tooltrace clickhouse init --apply"):
-        open_store(address(engine, "older").url).write([Correction(call_id="c1", status="success", corrected_at=START)])
-    assert engine.query("SELECT count() FROM older.otel_logs").result_rows == [(0,)]
+        open_store(address(engine, "later").url).write([Correction(call_id="c1", status="success", corrected_at=START)])
+    assert engine.query("SELECT count() FROM later.otel_logs").result_rows == [(0,)]
 
 
 def test_results_are_read_again_in_pages(engine: Any, fill: Fill, failed: ToolCall, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip

@@ -22,6 +22,7 @@ from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
+from tooltrace.store.schema import ATTEMPTS
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WORDS = [
@@ -195,11 +196,15 @@ NEEDED: dict[str, dict[str, Any]] = {
     "conversation_calls": {"conversation": "a"},
     "version_pairs": {"before_version": "1.0", "version": "1.1"},
 }
+READ_ATTRIBUTES = frozenset({"call", "failure_rate", "footprint", "span", "steps"})
+"""Queries that read attributes, and one that groups by them, which all do in the same way."""
 
 
 @pytest.mark.parametrize("name", catalogue())
 def test_both_engines_agree(case: Any, engine: Any, name: str) -> None:
     database, con = case
+    if database.endswith("_json") and name not in READ_ATTRIBUTES:
+        pytest.skip("the tables of this store are compared below; test_every_query runs each query over JSON")
     given = NEEDED.get(name, {})
     found, house = both(con, engine, database, name, **{key: naive(value) for key, value in given.items()})
     assert not differences(found, house)[:5]
@@ -242,11 +247,12 @@ def naive(value: Any) -> Any:
     ],
 )
 def test_tables_are_the_same(case: Any, engine: Any, table: str) -> None:
-    """Every column of every table, row by row."""
+    """Every column of every table, row by row, but the numbers that only a local store keeps."""
     database, con = case
-    sql = f"SELECT * FROM {table} ORDER BY ALL"
+    local_only = f"EXCLUDE ({', '.join(column.name for column in ATTEMPTS.hashes)})" if table == "attempts" else ""
     with connect(address(engine, database)) as lease:
-        mine, other = con.sql(sql), lease.sql(sql)
+        mine = con.sql(f"SELECT * {local_only} FROM {table} ORDER BY ALL")
+        other = lease.sql(f"SELECT * FROM {table} ORDER BY ALL")
     assert mine.columns == other.columns
     assert [kind(one) for one in mine.types] == [kind(one) for one in other.types]
     key = [

@@ -115,3 +115,19 @@ def test_both_engines_agree_on_one_tool_in_a_time_range(
     given = {**needed(small, name), **{key: value for key, value in window.items() if key in takes}}
     duck, house = both(small, engine, SMALL, name, **given)
     assert not differences(duck, house)[:5]
+
+
+ORDERS = {
+    "attempts": ("said",),
+    "conversations": ("conversation", "agent", "correct", "tools", "last_error"),
+}
+
+
+@pytest.mark.parametrize(("name", "column"), [(name, column) for name in ORDERS for column in ORDERS[name]])
+def test_both_engines_agree_on_the_order_by_texts(
+    small: duckdb.DuckDBPyConnection, engine: Any, name: str, column: str
+) -> None:
+    for sort in (column, f"-{column}"):
+        duck, house = both(small, engine, SMALL, name, sort=sort, limit=200)
+        assert duck
+        assert not differences(duck, house)[:5], sort

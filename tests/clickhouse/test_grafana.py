@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 import typing
 from collections.abc import Iterator
@@ -12,7 +11,6 @@ from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -25,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.history import make_history
-from dashboards.grafana.generate import DASHBOARDS, overview_panels, text, tool_panels, write
+from dashboards.grafana.generate import DASHBOARDS, overview_panels, tool_panels
 from dashboards.grafana.panel_sql import PanelQuery, qualify_tables
 from dashboards.grafana.panels import Panel
 from tests.clickhouse.compare import address, differences
@@ -38,8 +36,6 @@ from tooltrace.clickhouse.views import apply
 from tooltrace.core.records import ToolCall
 from tooltrace.errors import QueryError
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "dashboards" / "grafana"
 FULL, EMPTY, HOSTILE = "grafana_full", "grafana_empty", "grafana_hostile"
 TOOL = "python"
 WHOLE = (datetime(2000, 1, 1), datetime(2100, 1, 1))  # noqa: DTZ001  naive UTC, as parameters are
@@ -135,26 +131,6 @@ def statements() -> list[str]:
         found += [one["query"]["rawSql"] for one in made["templating"]["list"] if one["type"] == "query"]
         found += [one["target"]["rawSql"] for one in made["annotations"]["list"]]
     return found
-
-
-@pytest.mark.parametrize("name", DASHBOARDS)
-def test_the_stored_dashboards_equal_the_generated_ones(name: str) -> None:
-    made, kept = text(board(name)), (FOLDER / name).read_text(encoding="utf-8")
-    assert kept == made, "python -m dashboards.grafana.generate makes it anew"
-
-
-def test_the_folder_has_no_other_dashboard() -> None:
-    assert sorted(path.name for path in FOLDER.glob("*.json")) == sorted(DASHBOARDS)
-
-
-def test_the_command_writes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    command = [sys.executable, "-m", "dashboards.grafana.generate", str(tmp_path / "new")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout.split() == [str(tmp_path / "new" / name) for name in DASHBOARDS]
-    assert (tmp_path / "new" / "tool.json").read_bytes() == (FOLDER / "tool.json").read_bytes()
-    for name in DASHBOARDS:
-        monkeypatch.setitem(DASHBOARDS, name, partial(dict, board(name)))
-    assert write(tmp_path / "new") == [tmp_path / "new" / name for name in DASHBOARDS]
 
 
 @pytest.mark.parametrize("panel", PANELS)

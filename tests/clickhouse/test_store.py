@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,9 @@ from tooltrace.cli import cli
 from tooltrace.clickhouse import materialized, views
 from tooltrace.clickhouse.client import ClickHouseConnection
 from tooltrace.clickhouse.query import connect
+from tooltrace.core.records import Outcome
 from tooltrace.errors import BadParameter, ConfigError, QueryError, StoreError, StoreMissing
+from tooltrace.labels.from_file import LabelFileReport, unmatched
 from tooltrace.store.base import open_store
 from tooltrace.store.reader import open_reader
 from tooltrace.store.url import Address, address_of
@@ -222,6 +224,15 @@ def test_duplicate_deliveries_are_reported(engine: Any, house: Address) -> None:
     assert done.exit_code == 1
     assert f"{2 * ROWS:,} attempts; {ROWS:,} duplicate rows" in done.stdout
     assert len(tt.query("recent", store=address(engine, "doubled").url, limit=9).fetchall()) == 9
+
+
+def test_labels_without_a_call_are_counted(house: Address, local: Path) -> None:
+    with open_reader(local) as con:
+        ((call, span),) = con.execute("SELECT call_id, span_id FROM tool_calls LIMIT 1").fetchall()
+    done = LabelFileReport()
+    for named in ({"call_id": call}, {"call_id": "o'clock"}, {"span_id": span}, {"conversation_id": "nowhere"}):
+        done.count(Outcome(**named, correct=True, labeler="me", labeled_at=datetime(2026, 1, 1, tzinfo=UTC)))
+    assert unmatched(done, house) == 2
 
 
 def test_a_label_is_written_to_clickhouse_and_counts(engine: Any, fill: Fill, local: Path) -> None:

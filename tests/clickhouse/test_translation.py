@@ -157,6 +157,19 @@ def test_the_macros_of_the_queries_mean_the_same(lease: ClickHouseSession, sql: 
     assert answered(lease, with_definitions(sql)) == expected
 
 
+def test_the_numbers_that_a_local_store_keeps_are_computed() -> None:
+    stored = (
+        "SELECT a.call_hash, count(DISTINCT a.cluster_hash) AS clusters FROM attempts AS a "
+        "WHERE a.call_hash IN (SELECT call_hash FROM repeated_calls) GROUP BY a.call_hash"
+    )
+    computed = (
+        "SELECT text_key(call_key(a.tool, a.call_id, a.conversation_id, a.host, a.pid)) AS call_hash, "
+        "count(DISTINCT text_key(draw_key(a.conversation_id, a.trace_id))) AS clusters FROM attempts AS a "
+        "WHERE true GROUP BY text_key(call_key(a.tool, a.call_id, a.conversation_id, a.host, a.pid))"
+    )
+    assert str(to_clickhouse(stored, only=NAMES)).replace('"', "") == str(to_clickhouse(computed)).replace('"', "")
+
+
 def test_a_macro_with_too_few_arguments_is_refused() -> None:
     with pytest.raises(QueryError, match=r"wilson_low needs 2 arguments \(k, n\); got 1"):
         to_clickhouse("SELECT wilson_low(1)", only=NAMES)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tooltrace.core.records import Outcome
-from tooltrace.delivery.batch import DOUBTS, DeliveryBatch, RejectedRecords
+from tooltrace.delivery.batch import DOUBTS, DeliveryBatch, RefusedRecords
 from tooltrace.exporters.protocol import ExportError, PartlyRefused, Refused, Unavailable
 
 Judge = Callable[[str, list[int]], ExportError | Exception | None]
@@ -62,7 +62,7 @@ def through(work: DeliveryBatch, tries: int = 2000) -> int:
 @given(st.integers(1, 200), st.sets(st.integers(0, 199), max_size=12))
 def test_refused_records_are_isolated_and_all_others_arrive_once(count: int, poison: set[int]) -> None:
     poison = {number for number in poison if number < count}
-    refusals: list[RejectedRecords] = []
+    refusals: list[RefusedRecords] = []
     taker = Taker(lambda part, numbers: Refused("bad") if part == "traces" and poison & {*numbers} else None)
     through(DeliveryBatch(taker, made(count), on_refused=refusals.append), tries=1)
     assert taker.taken == Counter(
@@ -76,7 +76,7 @@ def test_refused_records_are_isolated_and_all_others_arrive_once(count: int, poi
 @given(st.integers(2, 200), st.integers(0, 199))
 def test_a_failure_that_may_be_for_one_record_is_found_out(count: int, poison: int) -> None:
     poison %= count
-    refusals: list[RejectedRecords] = []
+    refusals: list[RefusedRecords] = []
     taker = Taker(
         lambda _part, numbers: Unavailable("500", doubtful=True) if poison in numbers else None, parts=("traces",)
     )
@@ -88,7 +88,7 @@ def test_a_failure_that_may_be_for_one_record_is_found_out(count: int, poison: i
 
 @pytest.mark.parametrize("count", [1, 3, 512])
 def test_a_receiver_that_fails_at_everything_costs_no_record(count: int) -> None:
-    refusals: list[RejectedRecords] = []
+    refusals: list[RefusedRecords] = []
     broken = [True]
     taker = Taker(lambda _part, _numbers: Unavailable("500", doubtful=True) if broken[0] else None)
     work = DeliveryBatch(taker, made(count), on_refused=refusals.append)
@@ -107,7 +107,7 @@ def test_a_receiver_that_fails_at_everything_costs_no_record(count: int) -> None
 @given(st.integers(2, 12), st.integers(1, 40))
 def test_a_recovered_receiver_gets_the_failed_records(count: int, recovers: int) -> None:
     """However far the search for the record at fault had come."""
-    refusals: list[RejectedRecords] = []
+    refusals: list[RefusedRecords] = []
     tries: list[int] = []
 
     def judge(_part: str, numbers: list[int]) -> ExportError | None:
@@ -165,7 +165,7 @@ def test_an_accepted_half_is_not_sent_again_after_a_wait() -> None:
 
 
 def test_refused_records_are_counted_and_not_sent_again() -> None:
-    refusals: list[RejectedRecords] = []
+    refusals: list[RefusedRecords] = []
 
     def judge(part: str, _numbers: list[int]) -> ExportError:
         return PartlyRefused("some", 3) if part == "traces" else Refused("no such signal", whole=True, count=7)
@@ -181,7 +181,7 @@ def test_refused_records_are_counted_and_not_sent_again() -> None:
 
 @pytest.mark.parametrize(("error", "tries"), [(RuntimeError("a fault of the destination's"), DOUBTS - 1)])
 def test_any_other_error_is_doubtful(error: Exception, tries: int) -> None:
-    refusals: list[RejectedRecords] = []
+    refusals: list[RefusedRecords] = []
     taker = Taker(lambda _part, numbers: error if 0 in numbers else None, parts=("",))
     assert through(DeliveryBatch(taker, made(9), on_refused=refusals.append)) == tries
     assert [refusal.count for refusal in refusals] == [1]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import tooltrace as tt
+from benchmarks.story import BROKEN_CODE, BROKEN_MESSAGE, BROKEN_TOOL, BROKEN_VERSION, LAST_VERSION, make_story
 from tests.mcp_server.conftest import Connect
 from tests.mcp_server.histories import arguments, call, check_clustered, clustered, write
 from tests.stores import create_empty_store
@@ -383,3 +384,28 @@ async def test_the_servers_own_calls_are_in_the_history(connected: Connect, tmp_
         ("tooltrace.ask", "success", "mcp", "tooltrace-mcp", "ranking", None),
         ("tooltrace.call", "error", "mcp", "tooltrace-mcp", None, None),
     ]
+
+
+async def test_an_answer_begins_with_the_sentences_of_the_pages_without_texts_of_a_trace(
+    connected: Connect, tmp_path: Path
+) -> None:
+    store = tmp_path / "story.duckdb"
+    make_story(store)
+    async with connected(store) as client:
+        ranking = await answer(client, "ask", question="ranking", since="7d")
+        errors = await answer(client, "ask", question="errors", since="7d")
+        compared = await answer(client, "compare", what=f"version:{LAST_VERSION}..{BROKEN_VERSION}")
+        silent = await answer(client, "ask", question="ranking", until="2020-01-01")
+    assert list(ranking)[0] == "about"
+    assert list(ranking["about"])[0] == "verdict"
+    first, others = ranking["about"]["verdict"]
+    assert first["text"].startswith("{tool} fails 100.0 % of its calls (")
+    assert "with version {version_since}: {code} {message}, " in first["text"]
+    assert first["text"].endswith(" calls failed, still open.")
+    assert first["copied"] == {
+        "tool": BROKEN_TOOL, "version_since": BROKEN_VERSION, "code": BROKEN_CODE, "message": BROKEN_MESSAGE,
+    }  # fmt: skip
+    assert others["text"].startswith("Other tools (6) fail as usual: ")
+    assert errors["about"]["verdict"][0]["copied"]["message"] == BROKEN_MESSAGE
+    assert "{measure} was" in compared["about"]["verdict"][0]["text"]
+    assert silent["about"]["verdict"] == [{"text": "No calls in this time range.", "copied": {}}]

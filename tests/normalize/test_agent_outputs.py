@@ -20,6 +20,7 @@ from tests.normalize.shapes import lost, objects, read
         ({"codeExecutionResult": {"outcome": "OUTCOME_DEADLINE_EXCEEDED", "output": ""}}, "TIMEOUT", "OUTCOME_DEADLINE_EXCEEDED", "gemini_code_execution"),
         ({"outcome": "OUTCOME_FAILED", "output": "NameError: x"}, "EXECUTION_ERROR", "NameError: x", "gemini_code_execution"),
         ({"type": "web_search_call", "id": "w", "status": "failed"}, "EXECUTION_ERROR", "web_search_call failed", "openai_hosted_tool"),
+        ({"id": "r", "object": "response", "status": "failed", "error": {"code": "server_error", "message": "no answer"}, "output": []}, "INTERNAL_ERROR", "no answer", "openai_hosted_tool"),
         ({"stdout": "", "stderr": "no such file", "outcome": {"type": "exit", "exit_code": 2}}, "EXECUTION_ERROR", "no such file", "openai_hosted_tool"),
         ({"stdout": "a", "stderr": "", "outcome": {"type": "timeout"}}, "TIMEOUT", "the command timed out", "openai_hosted_tool"),
         ({"text": "Connection refused", "is_error": True, "call_id": "c", "name": "n"}, "NETWORK_ERROR", "Connection refused", "is_error"),

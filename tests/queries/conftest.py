@@ -15,11 +15,11 @@ import pytest
 from tests.stores import create_empty_store
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record, ToolCall
+from tooltrace.store import hashes
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import KINDS, encode
-from tooltrace.store.migrations import create
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import RECORDS
+from tooltrace.store.schema import RECORDS, quote_literal
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -52,13 +52,18 @@ def instances() -> Iterator[list[duckdb.DuckDBPyConnection]]:
         con.close()
 
 
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return create_empty_store(tmp_path_factory.mktemp("empty") / "empty.duckdb")
+
+
 @pytest.fixture
-def engine(instances: list[duckdb.DuckDBPyConnection]) -> Iterator[Engine]:
+def engine(instances: list[duckdb.DuckDBPyConnection], empty_store: Path) -> Iterator[Engine]:
     """Connect to the store's own tables with these records in them. Each call makes tables of its own."""
     used = []
 
     def engine(*records: Record) -> duckdb.DuckDBPyConnection:
-        instance = instances.pop() if instances else _instance()
+        instance = instances.pop() if instances else _instance(empty_store)
         con = instance.cursor()
         used.append((instance, con))
         con.execute("SET TimeZone='UTC'")
@@ -75,14 +80,13 @@ def engine(instances: list[duckdb.DuckDBPyConnection]) -> Iterator[Engine]:
         instances.append(instance)
 
 
-def _instance() -> duckdb.DuckDBPyConnection:
+def _instance(empty_store: Path) -> duckdb.DuckDBPyConnection:
     """Return a database in memory with a copy of the store's empty tables, which is much cheaper to copy than to make."""
     con = duckdb.connect(":memory:", config={"threads": 1})  # a few rows: more threads would only wait for each other
-    con.execute("ATTACH ':memory:' AS store")
-    create(con)
+    con.execute(f"ATTACH {quote_literal(str(empty_store))} AS file (READ_ONLY)")
     con.execute("ATTACH ':memory:' AS template")
-    con.execute("COPY FROM DATABASE store TO template")
-    con.execute("DETACH store")
+    con.execute("COPY FROM DATABASE file TO template")
+    con.execute("DETACH file")
     return con
 
 
@@ -111,6 +115,7 @@ def _insert(con: duckdb.DuckDBPyConnection, records: Sequence[Record]) -> None:
             part = rows[first : first + 100]
             marks = ", ".join([f"({', '.join('?' * len(names))})"] * len(part))
             con.execute(f"INSERT INTO {RECORDS[kind].name} ({columns}) VALUES {marks}", [*chain.from_iterable(part)])
+    hashes.refresh(con)
 
 
 def _value(value: Any) -> Any:

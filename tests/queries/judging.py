@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 
+from tooltrace.store import hashes
 from tooltrace.store.migrations import create
 from tooltrace.store.schema import RECORDS
 
@@ -65,6 +66,7 @@ def judge(
         FROM temp.given
         """
     )
+    hashes.refresh(con)
     con.execute(
         """
         INSERT INTO outcomes (span_id, correct, labeler, labeled_at)
@@ -87,6 +89,7 @@ def calibrated(con: duckdb.DuckDBPyConnection, tools: int, calls: int, confidenc
         )
         """
     )
+    hashes.refresh(con)
     con.execute(
         """
         INSERT INTO outcomes (span_id, correct, labeler, labeled_at)

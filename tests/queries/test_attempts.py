@@ -148,6 +148,7 @@ SORTED = (
     "code",
     "agent",
     "call_id",
+    "said",
 )
 
 

@@ -80,9 +80,11 @@ HOSTILE = st.sampled_from([
 
 CON = duckdb.connect(":memory:", config={"threads": 1})
 create_macros(CON)
+CON.execute("CREATE TABLE repeated_calls (call_hash UBIGINT)")
 COLUMNS = """
     tool TEXT, call_id TEXT, conversation_id TEXT, host TEXT, pid BIGINT, attempt BIGINT, code TEXT, status TEXT,
-    rule_grade TEXT, ending TEXT, cached BOOLEAN, started_at TIMESTAMP, attributes JSON, trace_id TEXT, span_id TEXT
+    rule_grade TEXT, ending TEXT, cached BOOLEAN, started_at TIMESTAMP, attributes JSON, trace_id TEXT, span_id TEXT,
+    call_hash UBIGINT, cluster_hash UBIGINT
 """
 
 
@@ -91,8 +93,8 @@ def test_any_attribute_name_is_read_and_nothing_else_is_run(name):
     attributes = json.dumps({name: "the value", name + "x": "another"})
     CON.execute(f"CREATE OR REPLACE TABLE attempts ({COLUMNS})")
     CON.execute(
-        "INSERT INTO attempts (tool, call_id, conversation_id, attempt, status, ending, cached, started_at, attributes) "
-        "VALUES ('t', 'c', 's', 1, 'success', 'returned', false, now()::TIMESTAMP, ?)",
+        "INSERT INTO attempts (tool, call_id, conversation_id, attempt, status, ending, cached, started_at, attributes, "
+        "call_hash, cluster_hash) VALUES ('t', 'c', 's', 1, 'success', 'returned', false, now()::TIMESTAMP, ?, 1, 2)",
         [attributes],
     )
     answer = run(CON, "failure_rate", by=[f"attributes.{name}", "tool"])

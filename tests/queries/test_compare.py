@@ -11,6 +11,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 from tests.queries.answers import run
 from tooltrace.analysis import find, query_store
 from tooltrace.core.records import Outcome
+from tooltrace.store import hashes
 
 from .conftest import START
 
@@ -94,6 +95,7 @@ def test_intervals_cover_correlated_calls_at_the_stated_rate(engine):
     """300 tools that do not change, 30 conversations of 10 calls a side, some conversations harder than others."""
     con = engine()
     con.execute(NOTHING_CHANGED)
+    hashes.refresh(con)
     found = [row for row in rows(run(con, "compare", **WINDOWS)).values() if row["measure"] == "call_failure_rate"]
     beyond = sum(row["low"] > 0 or row["high"] < 0 for row in found)
     assert len(found) == 300
@@ -142,6 +144,7 @@ def histories(con, of, correlation, rates=(0.3, 0.3)):
                     [f"t{number}", side_of, talk, draw.randint(10, 50), failing, usual, (1 - correlation) ** 0.5],
                 )
     con.execute(HISTORIES)
+    hashes.refresh(con)
     return [{row["verdict"] for row in answer(con, tool=f"t{number}").values()} for number in range(len(of))]
 
 

@@ -77,3 +77,17 @@ def test_a_row_describes_the_whole_conversation(con):
 )
 def test_filters_and_orders(con, params, found):
     assert [row["conversation"] for row in answer(con, **params)] == found
+
+
+@pytest.mark.parametrize(
+    "column", ["conversation", "agent", "calls", "failed", "attempts", "correct", "duration_ms", "tools", "last_error"]
+)
+def test_every_order_is_that_of_its_column(con, column):
+    for sort, reverse in ((column, False), (f"-{column}", True)):
+        rows = answer(con, sort=sort)
+        known = [row[column] for row in rows if row[column] is not None]
+        if column == "tools":
+            known = [names.split(", ")[0] for names in known]
+        assert known == sorted(known, reverse=reverse), sort
+        assert [row[column] for row in rows][len(known) :] == [None] * (2 - len(known)), "unknown values come last"
+        assert [row for offset in (0, 1) for row in answer(con, sort=sort, limit=1, offset=offset)] == rows

@@ -12,6 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from tests.queries.answers import run
 from tooltrace.errors import BadParameter
+from tooltrace.store import hashes
 
 START = datetime(2026, 3, 1)
 
@@ -51,6 +52,7 @@ def history(engine):
             FROM given
             """
         )
+        hashes.refresh(con)
         con.execute(
             """
             INSERT INTO outcomes (call_id, span_id, correct, labeler, labeled_at)
@@ -392,6 +394,7 @@ def tools(engine):
             FROM given
             """
         )
+        hashes.refresh(con)
         found = [row for row in answer(con) if row["statistic"] == "failure_rate"]
         return sorted(found, key=lambda row: int(row["tool"]))
 

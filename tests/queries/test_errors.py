@@ -126,7 +126,7 @@ def test_messages_that_differ_in_numbers_are_one_kind(text, first, second):
     con.execute(
         "CREATE TABLE attempts AS SELECT 't' AS tool, 'A' AS code, 'error' AS status, 'returned' AS ending, NULL::TEXT AS rule_grade, "
         "NULL AS error_type, NULL::BOOLEAN AS retryable, 'c' AS call_id, 's' AS conversation_id, 't' AS trace_id, TIMESTAMP '2026-03-01' AS started_at, "
-        "1 AS attempt, 'a' AS span_id, unnest([?, ?]) AS error_message",
+        "1 AS attempt, 'a' AS span_id, 1::UBIGINT AS cluster_hash, unnest([?, ?]) AS error_message",
         [f"{text} {first} ", f"{text} {second} "],
     )
     query = find("errors")

@@ -158,10 +158,9 @@ def test_any_history_has_the_incidents_of_a_machine_that_is_up_or_down(marks, fa
         "AS t(tool, code, span_id, x, started_at, status, ending)"
     )
     CON.execute("ALTER TABLE attempts ADD COLUMN attempt BIGINT DEFAULT 1")
-    CON.execute("ALTER TABLE attempts ADD COLUMN conversation_id VARCHAR DEFAULT 'c'")
-    CON.execute("ALTER TABLE attempts ADD COLUMN trace_id VARCHAR DEFAULT 't'")
     CON.execute("ALTER TABLE attempts ADD COLUMN rule VARCHAR")
     CON.execute("ALTER TABLE attempts ADD COLUMN rule_grade VARCHAR")
+    CON.execute("ALTER TABLE attempts ADD COLUMN cluster_hash UBIGINT DEFAULT 1")
     assert sorted(minutes(row) for row in answer(CON, failing=failing, recovering=recovering)) == stepped(
         marks, failing, recovering
     )

@@ -12,7 +12,7 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
 from tooltrace.analysis import run
-from tooltrace.store import connection
+from tooltrace.store import connection, hashes
 from tooltrace.store.migrations import migrate
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
@@ -61,6 +61,7 @@ def con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyCon
     migrate(writer, str(path))
     writer.execute(f"USE {STORE}")
     writer.execute(ATTEMPTS, {"n": N})
+    hashes.refresh(writer)
     writer.execute(OUTCOMES)
     writer.execute(f"CHECKPOINT {STORE}")
     connection.detach(writer)

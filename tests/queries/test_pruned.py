@@ -199,6 +199,33 @@ def test_a_history_of_every_case_has_the_same_figures_over_rows_and_over_rollups
         assert_same(figures(tmp_path / "t.duckdb", windows), before, DURATION_PRECISION)
 
 
+def test_neighbouring_conversations_have_the_same_order_over_rollups(tmp_path: Path) -> None:
+    """Conversations of one day begin one after another, and the first half of each day fails: neighbours are alike."""
+    draw, records = random.Random(7), list[Record]()
+    for number in range(48):
+        for call in range(draw.randint(2, 5)):
+            at = FIRST + timedelta(hours=2 * number, seconds=97 * call + draw.randrange(90))
+            made = ToolCall(
+                tool="read", call_id=f"c{number}_{call}", trace_id=f"{number:032x}", span_id=f"{10 * number + call + 1:016x}",
+                conversation_id=f"talk {number}", started_at=at, duration_ms=100.0 if number % 12 < 6 else 1.0, ending="returned",
+                status="error" if number % 12 < 6 and draw.random() < 0.9 else "success",
+                confidence=draw.choice([None, 0.25, 0.9]),
+            )  # fmt: skip
+            records.append(made)
+            if draw.random() < 0.7:
+                records.append(
+                    Outcome(call_id=made.call_id, span_id=made.span_id, correct=number % 12 < 6, labeler="ann", labeled_at=day(DAYS + 10))
+                )  # fmt: skip
+    write(tmp_path / "t.duckdb", records)
+    windows = [{}, {"since": day(1), "until": day(3)}]
+    wanted = [figures(tmp_path / "t.duckdb", windows) for figures in FIGURES]
+    ((whole,), *_) = wanted[0]
+    assert whole["design_effect"] > 8, "more than the mean size of a conversation: neighbours are alike"
+    prune(tmp_path / "t.duckdb", PrunePolicy(before=day(2)))
+    for figures, before in zip(FIGURES, wanted, strict=True):
+        assert_same(figures(tmp_path / "t.duckdb", windows), before, DURATION_PRECISION)
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("figures", FIGURES)
 @settings(max_examples=examples(8))

@@ -8,6 +8,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from tests.queries.answers import run
+from tooltrace.store import hashes
 
 from .conftest import START
 
@@ -34,6 +35,7 @@ def story(con, *, since, changed, broken=1.0, never=0.0):
     """Rows by tool, of 60 days of a call of each tool in six minutes (of ``never`` in two hours): crm_lookup failed at 2 %, and
     at ``broken`` in the time ``changed`` before now."""
     con.execute(STORY, {"changed_s": int((NOW - changed - START).total_seconds()), "broken": broken, "never": never})
+    hashes.refresh(con)
     return {row["tool"]: row for row in answer(con, since=None if since is None else NOW - since)}
 
 

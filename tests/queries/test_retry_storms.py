@@ -12,6 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from tests.queries.answers import run
 from tooltrace.errors import BadParameter
+from tooltrace.store import hashes
 
 NOON = datetime(2026, 3, 1, 12)
 
@@ -96,6 +97,7 @@ def constant(engine):
             FROM given
             """
         )
+        hashes.refresh(con)
         return answer(con)
 
     return constant

@@ -10,9 +10,11 @@ import pathlib
 import signal
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from pydantic import BaseModel
 
 import tooltrace as tt
@@ -342,6 +344,30 @@ def test_an_exception_of_a_signal_handler_reaches_the_application(calls: Calls, 
     finally:
         signal.signal(signal.SIGTERM, before)
     assert len(calls()) == 1
+
+
+@pytest.mark.usefixtures("python_handler")
+@pytest.mark.parametrize("raises", [False, True])
+def test_an_interrupt_in_a_span_processor_is_a_flag_of_the_attempt(calls: Calls, store: Path, raises: bool) -> None:
+    interrupts = iter([signal.SIGINT])
+
+    class Interrupting(SpanProcessor):
+        def on_end(self, span: ReadableSpan) -> None:
+            for number in interrupts:
+                signal.raise_signal(number)
+
+    provider = TracerProvider()
+    provider.add_span_processor(Interrupting())
+
+    def tool() -> int:
+        return 1 // (0 if raises else 1)
+
+    tt.configure(store=store, tracer_provider=provider)
+    with pytest.raises(KeyboardInterrupt):
+        tt.trace_tool(tool)()
+    (call,) = calls()
+    assert call.ending == ("raised" if raises else "returned")
+    assert call.flags == '["interrupted"]'
 
 
 @pytest.mark.usefixtures("python_handler")

@@ -260,7 +260,7 @@ def test_a_flush_during_a_shutdown_that_gives_calls_up_ends(store: Path) -> None
     results: list[bool] = []
     flushing = threading.Thread(target=lambda: results.append(tt.flush(None)))
     flushing.start()
-    while not worker._tickets:
+    while not worker._waits:
         threading.Event().wait(0.01)
     assert tt.shutdown(0.2) is False
     flushing.join(120)
@@ -274,7 +274,7 @@ def test_a_flush_waits_for_every_item_while_the_queue_moves(store: Path) -> None
     class Moving(list[Any]):
         def __len__(self) -> int:
             length = super().__len__()
-            if length and not worker._tickets:  # as the thread does between the two reads
+            if length and not worker._waits:  # as the thread does between the two reads
                 worker._dequeued += 1
                 self.pop(0)
             return length
@@ -283,7 +283,7 @@ def test_a_flush_waits_for_every_item_while_the_queue_moves(store: Path) -> None
     worker._queue = Moving([1, 2, 3])  # type: ignore[assignment]
     worker._started, worker._tokens = True, __import__("queue").SimpleQueue()
     worker.wait_for_queue(0)
-    assert worker._tickets[0].position >= 3
+    assert worker._waits[0].position >= 3
 
 
 def test_a_flush_of_a_redaction_does_not_hide_a_loss(store: Path) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -27,6 +28,9 @@ from tests.recording.stalled_redaction import StalledRedaction
 from tooltrace.core.records import Loss, ToolCall
 from tooltrace.errors import UnwrittenCalls
 from tooltrace.recording import config
+from tooltrace.recording.settings import Settings
+from tooltrace.recording.worker import Worker
+from tooltrace.recording.worker_state import QueueWait
 
 Calls = Callable[[], list[ToolCall]]
 ROOT = Path(tt.__file__).parent.parent
@@ -320,3 +324,24 @@ def test_calls_of_a_removed_or_truncated_journal_are_counted(
     assert not tt.flush()
     assert losses(store) == {"journal_truncated" if attack == "truncate" else "journal_removed": 3}
     assert len(calls()) == 1
+
+
+def test_a_flush_that_begins_while_another_is_answered_gets_a_write_of_its_own(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk may have room by then, and the records that wait must be tried again before it is answered."""
+    worker = Worker(Settings(store=store))
+    early, late = QueueWait(0, SimpleQueue()), QueueWait(0, SimpleQueue())
+    worker._waits.append(early)
+
+    def flush_losses() -> dict[str, int]:
+        if late not in worker._waits:
+            worker._waits.append(late)
+        return {}
+
+    monkeypatch.setattr(worker._writer, "flush_losses", flush_losses)
+    worker._reply()
+    assert early.reply.get_nowait()
+    assert late.reply.empty()
+    worker._reply()
+    assert late.reply.get_nowait()

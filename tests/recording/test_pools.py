@@ -267,3 +267,33 @@ subprocess.run([sys.executable, "other.py"], check=True, env={**os.environ, "TOO
         store="mine.duckdb",
     )  # fmt: skip
     assert columns(tmp_path / "other.duckdb", "SELECT count(*) FROM tool_calls") == [(4,)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the driver of Ray by /proc")
+@pytest.mark.parametrize(("driver", "stores"), [("tt.configure(store='mine.duckdb')", "mine"), ("", "t")])
+def test_a_worker_of_ray_records_into_the_store_of_its_driver(tmp_path: Path, driver: str, stores: str) -> None:
+    """Simulated: Ray's raylet starts workers, which do not import the main module and are killed at the end.
+
+    A program that the worker starts takes over nothing.
+    """
+    worker = """
+import os, signal, subprocess, sys, tooltrace as tt
+from tooltrace.recording.inheritance import inherited
+@tt.trace_tool
+def add(n=0): return n
+for n in range(40): add(n)
+child = "from tooltrace.recording.inheritance import inherited, parent_pid; assert (inherited(), parent_pid()) == (None, None)"
+subprocess.run([sys.executable, "-c", child], check=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    raylet = f"""
+import os, subprocess, sys
+worker = subprocess.run([sys.executable, "-c", {worker!r}], env={{**os.environ, "RAY_RAYLET_PID": str(os.getpid())}})
+assert worker.returncode == -9, worker.returncode
+"""
+    found, _ = program(
+        tmp_path,
+        f"{driver}\nimport subprocess\nsubprocess.run([sys.executable, '-c', {raylet!r}], check=True)",
+        store=f"{stores}.duckdb",
+    )
+    assert found == {"add": 40}

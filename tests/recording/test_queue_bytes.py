@@ -54,6 +54,27 @@ def test_calls_beyond_the_bytes_are_dropped_and_counted(stalled: Any, store: Pat
     assert stored + lost == 50
 
 
+@pytest.mark.timeout(120)
+def test_a_caller_does_not_wait_for_a_queue_that_was_emptied_meanwhile(
+    calls: Calls, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread may empty the queue between a caller's look at it and its request for a reply: nobody would answer."""
+    tt.configure(store=store, overflow="block", block_seconds=3600.0)
+    worker = get_recorder().worker
+    looks: list[bool] = []
+
+    def look(_size: int) -> bool:
+        looks.append(not looks)
+        if looks[-1]:
+            assert tt.flush(60), "the thread has answered every caller that waits"
+        return looks[-1]
+
+    monkeypatch.setattr(worker, "_is_full", look)
+    assert worker._has_room(1)
+    tt.trace_tool(name="tool")(lambda: "x")()
+    assert [call.tool for call in calls()] == ["tool"]
+
+
 def test_a_caller_waits_for_bytes_to_leave_the_queue(stalled: Any, store: Path) -> None:
     release = stalled(queue_bytes=100_000, overflow="block", block_seconds=60.0)
     tool = tt.trace_tool(name="tool")(lambda: "y" * 30_000)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC
+from datetime import UTC, timedelta
 
 import pytest
 
 from tests.grids import covering
+from tooltrace.report import build_report, fixed_range
 from tooltrace.report.html import as_html
 from tooltrace.report.i18n import Translations
+
+from .conftest import NOW, call, write
 
 pytestmark = pytest.mark.long
 
@@ -145,3 +148,26 @@ def test_charts_of_a_report_show_its_complete_window_and_switch_to_utc(page, mad
     assert page.inner_text("#zone") == "UTC"
     assert time.inner_text() != before
     assert page.evaluate(f"{chart}.getOption().useUTC") is True
+
+
+def test_names_and_messages_of_any_length_leave_the_pages_as_they_are(page, tmp_path):
+    """A name of 10,000 characters and a message of 5,000, such as a page of HTML, are cut on paper."""
+    calls = [
+        call(
+            tool=tool, status="error" if n % 2 else "success", code="INTERNAL" if n % 2 else None, conversation_id=f"{tool[:5]}{n}",
+            error_message="<p>no answer</p> " * 300 if n % 2 else None, started_at=NOW - timedelta(minutes=90 - n),
+        )
+        for tool in ("x" * 10_000, "search") for n in range(60)
+    ]  # fmt: skip
+    report = build_report(write(tmp_path / "long.duckdb", *calls), fixed_range(since=None, until=None))
+    file = tmp_path / "long.html"
+    file.write_text(as_html(report, Translations("en")), encoding="utf-8")
+    page.goto(file.as_uri())
+    assert len(_PAGE.findall(page.pdf(format="A4"))) == 2 + len(report.failing)
+    page.set_viewport_size({"width": A4[0], "height": A4[1]})
+    page.emulate_media(media="print")
+    try:
+        bottom = "document.querySelector('.panel-incidents').getBoundingClientRect().bottom"
+        assert page.evaluate(bottom) <= A4[1]
+    finally:
+        page.emulate_media(media="screen")

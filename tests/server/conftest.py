@@ -7,7 +7,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from tests.conftest import used
+from tests.server.statement_processes import start_as_in_production, start_forked
 from tests.stores import create_empty_store
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.server.asgi import serve
@@ -22,6 +23,7 @@ from tooltrace.server.site import Site
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.sandbox import client as sandbox_client
 
 _numbers = itertools.count(1)
 
@@ -29,9 +31,11 @@ _numbers = itertools.count(1)
 def call(**given: Any) -> ToolCall:
     """One finished attempt just now, of a call of its own, unless ``given`` says otherwise."""
     number = next(_numbers)
+    duration_ms = given.get("duration_ms", 10.0)
+    started_at = datetime.now(UTC) - timedelta(milliseconds=duration_ms or 0)  # an end in the future is on no page yet
     known: dict[str, Any] = {
         "tool": "search", "call_id": f"call_{number}", "trace_id": f"{number:032x}", "span_id": f"{number:016x}",
-        "conversation_id": "session", "started_at": datetime.now(UTC), "duration_ms": 10.0, "status": "success",
+        "conversation_id": "session", "started_at": started_at, "duration_ms": duration_ms, "status": "success",
     }  # fmt: skip
     return ToolCall(**{**known, **given})
 
@@ -70,6 +74,18 @@ def running(site: Site) -> Iterator[str]:
         thread.join(120)
 
 
+@pytest.fixture(autouse=True)
+def forked_statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page starts a process for each statement and one in advance, which costs half a second of CPU time each."""
+    monkeypatch.setattr(sandbox_client, "_start", start_forked)
+
+
+@pytest.fixture
+def new_processes(forked_statements: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statements run in processes that are started as in production."""
+    monkeypatch.setattr(sandbox_client, "_start", start_as_in_production)
+
+
 @pytest.fixture
 def shown(tmp_path: Path) -> Iterator[Callable[..., httpx.Client]]:
     """A client of a server over a store that holds these records."""
@@ -80,7 +96,8 @@ def shown(tmp_path: Path) -> Iterator[Callable[..., httpx.Client]]:
         if records:
             write(create_empty_store(store), *records)
         context = running(Site.of(store, host="127.0.0.1", **site))
-        client = httpx.Client(base_url=context.__enter__(), timeout=120)
+        # verify: to read the system's certificates takes 50 ms for each client
+        client = httpx.Client(base_url=context.__enter__(), timeout=120, verify=False)
         opened.append((context, client))
         return client
 

@@ -45,7 +45,7 @@ READY = {
     "overview": "table.tools td.spark svg",
     "tool": "figure .canvas canvas",
     "calls": "#newest tr[id]",
-    "call": ".calibration table",
+    "call": ".calibration table, .calibration .empty",
 }
 
 
@@ -194,7 +194,7 @@ def test_a_label_moves_the_calibration(shown, page):
     one = call(confidence=0.9, call_id="guess")
     client = shown(one, call(confidence=0.9))
     page.goto(f"{client.base_url}/call?id=guess")
-    page.wait_for_selector(".calibration td data[value='0']")
+    page.wait_for_selector(".calibration .empty")
     page.check("input[value=wrong]")
     page.fill("input[name=reason]", "it was <b>not</b>")
     page.click("form.label-form button")

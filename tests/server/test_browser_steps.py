@@ -1,9 +1,13 @@
-"""The pages of traces and calls in a browser: the keys of the tree and of the label bar, and a trace of 1,000 steps."""
+"""The pages of traces and calls in a browser: the keys of the tree and of the label bar, and a trace of 1,000 steps.
+
+The trace of 100 steps has lines of the same kinds, and more of them than a screen: axe takes ten times as long for 1,000.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -22,16 +26,18 @@ pytestmark = pytest.mark.long
 
 TRACE = "a" * 32
 STEPS = 1_000
+FEW_STEPS = 100
+AGENT_STEPS = 9
 FOCUS = "document.activeElement.dataset.span"
 
 
-def agents() -> Iterator[Record]:
-    """A trace of 1,000 steps: agents with model calls and tools, some of which are retried."""
+def agents(steps: int) -> Iterator[Record]:
+    """A trace of that many steps: agents with model calls and tools, some of which are retried."""
     start = datetime.now(UTC) - timedelta(minutes=5)
     yield Span(
         name="workflow", span_id="f" * 16, trace_id=TRACE, started_at=start, duration_ms=300_000.0, scope="agents"
     )
-    for number in range((STEPS - 1) // 9):
+    for number in range((steps - 1) // AGENT_STEPS):
         at = start + timedelta(seconds=2.5 * number)
         agent = f"{number:016x}".replace("0", "e", 1)
         given = {"trace_id": TRACE, "started_at": at}
@@ -68,8 +74,21 @@ def short() -> Iterator[Record]:
 @pytest.fixture(scope="module")
 def long_trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a server over a store with a trace of 1,000 steps."""
-    store = create_empty_store(Path(tmp_path_factory.mktemp("long")) / "long.duckdb")
-    write(store, *agents(), *short())
+    with serving(tmp_path_factory.mktemp("long"), STEPS) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a server over a store with a trace of 100 steps."""
+    with serving(tmp_path_factory.mktemp("steps"), FEW_STEPS) as address:
+        yield address
+
+
+@contextmanager
+def serving(folder: Path, steps: int) -> Iterator[str]:
+    store = create_empty_store(folder / "long.duckdb")
+    write(store, *agents(steps), *short())
     with running(Site.of(store, host="127.0.0.1")) as address:
         yield address
 
@@ -85,8 +104,8 @@ def test_a_trace_of_1000_steps_is_one_tree_and_the_browser_lays_out_what_is_in_v
     assert laid_out < page.locator(".lines").count() / 2, "lines out of view are not laid out"
 
 
-def test_the_keys_move_fold_and_open(page, long_trace):
-    page.goto(f"{long_trace}/trace/{TRACE}?span={'f' * 16}")
+def test_the_keys_move_fold_and_open(page, trace):
+    page.goto(f"{trace}/trace/{TRACE}?span={'f' * 16}")
     page.wait_for_selector("[role=treeitem].chosen[tabindex='0']")
     page.keyboard.press("j")
     agent = page.evaluate(FOCUS)
@@ -117,8 +136,38 @@ def test_the_keys_move_fold_and_open(page, long_trace):
     assert page.inner_text("h1").startswith("Call lookup")
 
 
-def test_a_click_shows_a_step_and_the_address_keeps_it(page, long_trace):
-    page.goto(f"{long_trace}/trace/{TRACE}")
+def test_the_arrows_follow_the_pattern_of_a_tree(page, trace):
+    """WAI-ARIA's pattern: right opens, then goes to the first child; left closes, then goes to the parent."""
+    page.goto(f"{trace}/trace/{TRACE}")
+    page.wait_for_selector("[role=treeitem][tabindex='0']")
+    page.keyboard.press("j")
+    page.keyboard.press("Home")
+    assert page.evaluate(FOCUS) == "f" * 16, "the first line"
+    page.keyboard.press("ArrowRight")
+    agent = page.evaluate(FOCUS)
+    assert page.get_attribute(":focus", "aria-level") == "2", "an open node: its first child"
+    page.keyboard.press("ArrowRight")
+    leaf = page.evaluate(FOCUS)
+    assert (page.get_attribute(":focus", "aria-level"), page.get_attribute(":focus", "aria-expanded")) == ("3", None)
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(FOCUS) == leaf, "a leaf has nothing to open"
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate(FOCUS) == agent, "a leaf: its parent"
+    page.keyboard.press("ArrowLeft")
+    assert page.get_attribute(":focus", "aria-expanded") == "false"
+    assert page.evaluate(FOCUS) == agent, "an open node closes first"
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate(FOCUS) == "f" * 16, "a closed node: its parent"
+    page.keyboard.press("End")
+    last = page.evaluate(FOCUS)
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(FOCUS) == last, "the last line stays"
+    assert page.locator("[role=treeitem][tabindex='0']").count() == 1, "one line is in the order of Tab"
+    assert page.locator("[role=treeitem][aria-selected='true']").count() == 1
+
+
+def test_a_click_shows_a_step_and_the_address_keeps_it(page, trace):
+    page.goto(f"{trace}/trace/{TRACE}")
     page.wait_for_selector("[role=treeitem][tabindex='0']")
     model = page.locator(".step.k-model").first
     model.click()
@@ -135,10 +184,10 @@ def test_a_click_shows_a_step_and_the_address_keeps_it(page, long_trace):
         [("light", 390), ("dark", 1440)],
     ),
 )
-def test_the_pages_fit_the_screen_and_nothing_is_serious_for_axe(page, long_trace, path, theme, width):
+def test_the_pages_fit_the_screen_and_nothing_is_serious_for_axe(page, trace, path, theme, width):
     page.emulate_media(color_scheme=theme)
     page.set_viewport_size({"width": width, "height": 844})
-    page.goto(long_trace + path)
+    page.goto(trace + path)
     until(page, "!document.querySelector('.wait:not(.folding)')")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.set_viewport_size(SCREEN)
@@ -202,6 +251,25 @@ def test_a_queue_is_labelled_with_the_keyboard(shown, page):
     assert page.locator("table.queue .mark.yes").count() == 3
 
 
+def test_labelling_ends_when_every_call_has_a_label(shown, page):
+    """By keys alone: the number left falls with each label, and after the last queue nothing is proposed."""
+    client = shown(*(call(confidence=0.2 * n) for n in range(1, 5)))
+    page.goto(f"{client.base_url}/label?n=3&seed=1")
+    page.wait_for_selector("table.queue")
+    for key, done in (("n", 0), ("1", 1), ("2", 2)):
+        press(page, key, shows=f"#label-bar progress[value='{done}']")
+        assert f"{done} of 3" in page.inner_text("#label-bar .progress")
+    press(page, "1", shows="main p.progress progress[value='3']")
+    assert "3 of 3" in page.inner_text("main p.progress")
+    press(page, "n", shows="table.queue tbody tr:only-child")
+    press(page, "n", shows="#label-bar progress[max='1'][value='0']")
+    press(page, "1", shows="main p.progress progress[value='1']")
+    assert "All calls of this queue are labelled." in page.inner_text("main")
+    press(page, "n", shows="main .empty")
+    assert page.locator("table.queue, [data-key='n']").count() == 0
+    assert page.inner_text("main .empty") == "No unlabelled call in this time range."
+
+
 def test_the_name_of_the_labeler_is_kept_for_the_next_call(shown, page):
     first, second = call(), call()
     client = shown(first, second)
@@ -214,8 +282,8 @@ def test_the_name_of_the_labeler_is_kept_for_the_next_call(shown, page):
     until(page, "document.querySelector('#label-bar [name=labeler]').value === 'ann'")
 
 
-def test_the_filter_narrows_the_steps_and_stays_in_the_address(page, long_trace):
-    page.goto(f"{long_trace}/conversation/long")
+def test_the_filter_narrows_the_steps_and_stays_in_the_address(page, trace):
+    page.goto(f"{trace}/conversation/long")
     page.wait_for_selector("[role=treeitem][tabindex='0']")
     press(page, "/", shows="[data-filter-steps]:focus")
     page.keyboard.type("clerk")
@@ -223,7 +291,7 @@ def test_the_filter_narrows_the_steps_and_stays_in_the_address(page, long_trace)
         page,
         "document.querySelectorAll('.step:not(.out)').length === document.querySelectorAll('.k-agent, .k-span').length",
     )
-    assert page.inner_text("[data-filtered]").startswith("111 of ")
+    assert page.inner_text("[data-filtered]").startswith(f"{(FEW_STEPS - 1) // AGENT_STEPS} of ")
     page.keyboard.press("Enter")
     assert "k-" in page.locator(":focus").get_attribute("class"), "Enter moves into the tree"
     page.reload()
@@ -235,11 +303,11 @@ def test_the_filter_narrows_the_steps_and_stays_in_the_address(page, long_trace)
     assert "filter=" not in page.url
 
 
-def test_a_filter_that_matches_an_attempt_unfolds_its_call(page, long_trace):
-    page.goto(f"{long_trace}/conversation/long?filter=error")
+def test_a_filter_that_matches_an_attempt_unfolds_its_call(page, trace):
+    page.goto(f"{trace}/conversation/long?filter=error")
     page.wait_for_selector(".filtered .step.out", state="attached")
     failed = page.locator(".step:not(.group):not(.out) .status.error")
-    assert failed.count() == 111
+    assert failed.count() == (FEW_STEPS - 1) // AGENT_STEPS
     assert failed.first.is_visible()
 
 
@@ -270,8 +338,8 @@ def test_the_step_of_a_running_loop_has_a_mark(shown, page):
     assert page.inner_text(".step .looping") == "running loop"
 
 
-def test_two_conversations_stand_side_by_side_and_below_each_other_on_a_narrow_screen(page, long_trace):
-    page.goto(f"{long_trace}/conversation/long")
+def test_two_conversations_stand_side_by_side_and_below_each_other_on_a_narrow_screen(page, trace):
+    page.goto(f"{trace}/conversation/long")
     page.fill(".compare-with [name=b]", "short")
     page.click(".compare-with button")
     page.wait_for_url("**/diff?a=long&b=short")

@@ -156,3 +156,17 @@ def test_a_person_opens_the_comparison_from_the_verdict(page, tmp_path):
         page.keyboard.press("Enter")
         assert "sort.compare=verdict" in page.url
         page.goto("about:blank")
+
+
+def test_calls_failed_stands_before_attempts_failed(client):
+    found = list(rows(client.get("/compare/result", params=VERSIONS).text))
+    assert found.index("Calls failed") + 1 == found.index("Attempts failed")
+
+
+def test_too_little_data_is_not_marked_as_usual(client):
+    text = client.get("/compare/result", params={"since": "9h", "tool": "steady"}).text
+    box = re.search(r'class="verdict-box ([a-z]*)"', text)
+    assert box
+    assert box[1] == ""
+    usual = client.get("/compare/result", params={"since": "1d", "tool": "steady"}).text
+    assert 'class="verdict-box usual"' in usual

@@ -158,7 +158,7 @@ def test_every_filter_and_column_is_a_parameter_of_the_query(client):
         assert len(talks(client, sort=column)) == PAGE, column
 
 
-@pytest.mark.parametrize("params", [{"outcome": "maybe"}, {"loop": "yes"}, {"sort": "agent"}])
+@pytest.mark.parametrize("params", [{"outcome": "maybe"}, {"loop": "yes"}, {"sort": "score"}])
 def test_a_wrong_value_in_the_address_is_refused(client, params):
     answer = client.get("/conversations", params=params)
     assert answer.status_code == 400

@@ -8,7 +8,9 @@ from html.parser import HTMLParser
 
 import pytest
 
+from tooltrace import assets
 from tooltrace.analysis import catalogue
+from tooltrace.report.i18n import Translations
 
 from .conftest import call
 
@@ -110,3 +112,14 @@ def test_an_invalid_label_is_reported_in_chinese(client):
     answer = client.post("/label", data={"verdict": "maybe", "span_id": "1"}, headers={"origin": str(client.base_url)})
     assert answer.status_code == 400
     assert "标签错误，没有记录" in answer.text
+
+
+def test_every_text_that_a_template_names_has_a_translation():
+    folder = assets.path("dashboards")
+    templates = "\n".join(
+        file.read_text() for part in ("parts", "pages", "report") for file in (folder / part).glob("*.html")
+    )
+    named = set(re.findall(r"\bt\('([\w.]*\w)'[,)]", templates))
+    assert len(named) > 200
+    chinese = Translations("zh")
+    assert not sorted(key for key in named if not chinese.exact(key))

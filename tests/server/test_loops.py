@@ -35,6 +35,7 @@ def test_the_loops_that_run_are_marked_with_a_link_to_their_conversation(client)
     text = client.get("/loops").text
     assert "4 equal calls of" in text
     assert "loops-mark running" in text
+    assert '<code class="arguments" title="Arguments">{"q":"tea"}</code>' in unescape(text)
     assert "/conversation/now" in text
     assert "fetch" not in text
     assert "<script>" not in text

@@ -320,3 +320,29 @@ def test_a_reading_is_corrected_on_the_page_of_the_call(shown):
     found = client.get("/data/failure_rate?by=rule&since=all").json()
     assert [row[:3] for row in found["rows"]] == [["correction", 1, 0]]
     assert client.post("/correct", data={**form, "status": "fine"}).status_code == 400
+
+
+def test_the_ranking_says_where_a_baseline_is_assumed(shown):
+    records = [call(tool="new", conversation_id=f"c{n}", status="error" if n < 4 else "success") for n in range(12)]
+    client = shown(*records)
+    row = re.search(r'<td class="num change-to.*?</td>', client.get("/tools", params={"since": "1h"}).text, re.DOTALL)
+    assert row
+    assert "5.0 %" in row[0]
+    assert "<small>assumed</small>" in row[0]
+    assert "<small>假定</small>" in client.get("/tools", params={"since": "1h", "lang": "zh"}).text
+
+
+def test_a_message_of_the_errors_of_a_tool_leads_to_its_latest_call(shown):
+    client = shown(call(status="error", code="TIME_OUT", error_message="no answer", call_id="call_of_the_error"))
+    text = client.get("/panel/errors", params={"tool": "search", "since": "1h"}).text
+    assert re.search(
+        r'<a class="quoted" href="/call\?id=call_of_the_error&amp;since=1h"><q class="message">no answer</q></a>', text
+    )
+    assert "<code>TIME_<wbr>OUT</code>" in text
+
+
+def test_a_blank_name_has_a_sign_in_the_tree_of_steps(shown):
+    trace = "ab" * 16
+    client = shown(*(call(tool=name, trace_id=trace, span_id=f"{n:016x}") for n, name in enumerate((" ", "", "x"), 1)))
+    text = client.get(f"/trace/{trace}").text
+    assert re.findall(r'<span class="name">([^<]*)', text) == ["␠", "␠", "x"]

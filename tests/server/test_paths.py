@@ -103,3 +103,20 @@ def test_a_graph_of_few_edges_has_the_most_frequent_ones_and_start_and_end() -> 
     assert chosen_edges(edges[:3], 10) == edges[:3]
     frequent = [edge("(start)", f"a{number}", 200 - number) for number in range(5)]
     assert chosen_edges([*frequent, *edges], 7) == [*frequent, *edges[:2]], "what is most frequent may be more starts"
+
+
+def test_blank_and_long_names_are_shown_as_everywhere_and_lead_to_their_tool(shown: Any) -> None:
+    names = [" ", "x" * 10_000, "a\u202eb"]
+    records = [
+        call(tool=name, started_at=NOW - timedelta(seconds=60 - place), status=status)
+        for place, (name, status) in enumerate(zip(names, (None, "success", "success"), strict=True))
+    ]
+    with shown(*records) as client:
+        text = client.get("/paths", params={"since": "all", "lang": "zh"}).text
+    body = text.partition("<tbody>")[2].partition("</tbody>")[0]
+    texts = re.sub(r"<[^>]+>", "", body)
+    assert "␠ 无状态" in texts
+    assert "x" * 119 + "…" in texts
+    assert "x" * 120 not in texts
+    assert "a\\u202eb" in texts
+    assert "/tool?name=a%E2%80%AEb" in body

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -16,6 +17,7 @@ from tooltrace.server.query_cache import QueryCache
 from tooltrace.store.base import Cancellation
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.result import Statement
 
 from .conftest import call, write
 
@@ -131,21 +133,34 @@ async def test_the_state_changes_with_every_write_and_opens_nothing(cache, tmp_p
         folding.release()
 
 
-async def test_a_running_query_can_be_cancelled(tmp_path):
-    from benchmarks.history import make_history
+class RunningCancellation(Cancellation):
+    """A cancellation that knows when its query runs."""
 
-    make_history(tmp_path / "long.duckdb", 300_000)
-    cancellation = Cancellation()
-    asking = asyncio.ensure_future(
-        asyncio.to_thread(query_store, tmp_path / "long.duckdb", "drift", cancellation=cancellation)
-    )
+    def __init__(self) -> None:
+        super().__init__()
+        self.running = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    @contextmanager
+    def interrupting(self, interrupt):
+        with super().interrupting(interrupt):
+            self._loop.call_soon_threadsafe(self.running.set)
+            yield
+
+
+async def test_a_running_query_can_be_cancelled(cache):
+    cancellation = RunningCancellation()
+    long = Statement(sql="SELECT count(*) FROM range(300000) AS a, range(300000) AS b WHERE a.range + b.range = 1")
+    asking = asyncio.ensure_future(asyncio.to_thread(cache.store.query, long, cancellation=cancellation))
+    await cancellation.running.wait()
     while not asking.done():
         cancellation.cancel()
         await asyncio.sleep(0.005)
-    with pytest.raises(QueryCancelled):
+    with pytest.raises(QueryCancelled) as raised:
         await asking
+    assert "before it ran" not in str(raised.value)
     cancellation.cancel()
-    assert (await QueryCache(tmp_path / "long.duckdb").query("failure_rate")).rows, "the store can be asked again"
+    assert await attempts(cache) == [2], "the store can be queried again"
 
 
 async def test_a_query_cancelled_before_it_starts_does_not_run(cache):

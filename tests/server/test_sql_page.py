@@ -69,7 +69,7 @@ def refused(page, faults, sql: str) -> str:
     return page.inner_text("#error")
 
 
-def test_it_runs_with_the_button_and_with_the_keyboard(opened, page):
+def test_it_runs_with_the_button_and_with_the_keyboard(new_processes, opened, page):
     opened()
     run(page, TOOLS)
     assert [row[:2] for row in rows(page)] == [["fetch", "2"], ["search", "1"]]
@@ -334,7 +334,7 @@ def children() -> set[str]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux for the processes that were started")
-def test_a_running_statement_gets_503_at_shutdown(tmp_path):
+def test_a_running_statement_gets_503_at_shutdown(new_processes, tmp_path):
     write(tmp_path / "asked.duckdb", call())
     with ThreadPoolExecutor(1) as pool:
         with running(Site.of(tmp_path / "asked.duckdb", host="127.0.0.1")) as address:
@@ -346,7 +346,7 @@ def test_a_running_statement_gets_503_at_shutdown(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux for the processes that were started")
-def test_queued_statements_get_503_at_shutdown(tmp_path, caplog):
+def test_queued_statements_get_503_at_shutdown(new_processes, tmp_path, caplog):
     write(tmp_path / "asked.duckdb", call())
     body = urlencode({"q": ENDLESS})
     with ExitStack() as open_until:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -20,6 +20,7 @@ from benchmarks.story import (
     SLOW_TOOL,
     make_story,
 )
+from tooltrace.server.query_cache import QueryCache
 from tooltrace.server.site import Site
 
 from .conftest import running
@@ -133,8 +134,99 @@ def test_incidents_are_computed_once_for_the_verdict_the_panel_and_the_marks(tol
     assert {name: panel[name] for name in ("since", "failing")} == marks == {"since": ["7d"], "failing": ["5"]}
 
 
+def test_one_query_feeds_the_verdict_the_table_of_incidents_and_the_marks(told, monkeypatch):
+    """The parts of the overview run ``incidents`` once, and those of the tool page use its result."""
+    executed: list[str | None] = []
+    real = QueryCache._run
+
+    def run(cache, statement, *args, **named):
+        executed.append(statement.name)
+        return real(cache, statement, *args, **named)
+
+    monkeypatch.setattr(QueryCache, "_run", run)
+    with httpx.Client(base_url=told[0], timeout=300) as client:
+        for path, parts in (
+            ("/?since=6d", ("verdict", "panel/incidents", "panel/timeline")),
+            (f"/tool?name={BROKEN_TOOL}&since=6d", ("verdict", "panel/timeline")),
+        ):
+            text = client.get(path).text.replace("&amp;", "&")
+            addresses = [re.search(rf'hx-get="(/{part}[^"]+)"', text)[1] for part in parts]
+            marks = parse_qs(urlsplit(addresses[-1]).query)["marks"][0]
+            answers = [client.get(address).raise_for_status().text for address in (marks, *addresses)]
+            assert all(BROKEN_TOOL in answer for answer in answers[:-1]), path
+    assert executed.count("incidents") == 1
+    assert "timeline" in executed
+
+
 def test_nothing_wrong_says_how_much_was_seen_and_when_the_last_call_came(told):
     before = httpx.get(f"{told[0]}/verdict?since=28d&until=5d").text
     assert "verdict-box usual" in before
     assert re.search(r"Nothing unusual: .*calls of <strong>.*7.*the last call was at <time", before, re.DOTALL)
     assert "verdict-box empty" in httpx.get(f"{told[0]}/verdict?since=1000d&until=900d").text
+
+
+def test_the_chart_of_a_tool_names_the_versions_in_its_legend_and_the_axis_of_durations_has_no_jump(page, told):
+    page.set_viewport_size(DESK)
+    page.goto(f"{told[0]}/tool?name={BROKEN_TOOL}")
+    page.wait_for_selector("figure[data-chart=timeline] canvas")
+    chart = "echarts.getInstanceByDom(document.querySelector('figure[data-chart={}] .canvas')).getOption()"
+    legend = page.evaluate(f"{chart.format('timeline')}.legend[0].data")
+    assert [f"attempts failed, version {version}" for version in (LAST_VERSION, BROKEN_VERSION)] == legend[-2:]
+    page.locator("section:has(> header > h2:text-is('Distribution of durations'))").scroll_into_view_if_needed()
+    page.wait_for_selector("figure[data-chart=durations] canvas")
+    bins = page.evaluate(f"{chart.format('durations')}.xAxis[0].data")
+    assert len(bins) > 20, "ten bins for each factor of ten, from 1 ms to 400 ms"
+    assert len(set(bins)) == len(bins)
+
+
+def test_an_open_incident_says_so_and_a_code_is_broken_after_an_underscore(page, told):
+    page.set_viewport_size(DESK)
+    page.goto(told[0])
+    panel = page.locator("section:has(> header > h2:text-is('Incidents'))")
+    panel.scroll_into_view_if_needed()
+    row = panel.locator("tbody tr").first
+    row.wait_for()
+    opened = row.locator("span:visible", has_text="open")
+    assert opened.count() == 1
+    page.set_viewport_size(PHONE)
+    assert opened.count() == 1
+    assert row.locator("code").inner_text() == BROKEN_CODE
+    lines = """code => { const text = [], range = document.createRange(); let top = null;
+        for (const node of [...code.childNodes].filter(one => one.data)) for (let at = 0; at < node.length; at++) {
+            range.setStart(node, at); range.setEnd(node, at + 1);
+            const box = range.getBoundingClientRect();
+            if (top === null || box.top > top + 4) text.push("");
+            top = box.top; text[text.length - 1] += node.data[at]; }
+        return text; }"""
+    assert row.locator("code").evaluate(lines) in ([BROKEN_CODE], ["PERMISSION_", "DENIED"])
+    page.set_viewport_size(DESK)
+
+
+def test_the_times_of_the_histogram_of_calls_follow_the_zone_of_the_page(browser, told):
+    context = browser.new_context(timezone_id="Asia/Kolkata", locale="en-GB")
+    page = context.new_page()
+    page.goto(f"{told[0]}/calls")
+    page.wait_for_selector(".histogram title", state="attached")
+    title = "document.querySelector('.histogram title')"
+    at = datetime.fromisoformat(page.evaluate(f"{title}.dataset.at"))
+    until(page, f"!{title}.textContent.includes('Z ·')")
+    local = page.evaluate(f"{title}.textContent")
+    assert f"{(at + timedelta(hours=5, minutes=30)):%H:%M:%S} · " in local
+    page.click("#zone")
+    assert f"{at:%H:%M:%S} · " in page.evaluate(f"{title}.textContent")
+    context.close()
+
+
+@pytest.mark.parametrize("path", ["/", f"/tool?name={BROKEN_TOOL}", "/paths"])
+def test_no_table_is_wider_than_a_phone(page, told, path):
+    page.set_viewport_size(PHONE)
+    page.goto(f"{told[0]}{path}")
+    until(
+        page,
+        "(() => { const part = [...document.querySelectorAll('.wait')].find(one => one.getClientRects().length);"
+        " part?.scrollIntoView(); return !part && document.querySelector('table') !== null; })()",
+    )
+    wider = """[...document.querySelectorAll('.scroll:has(> table)')].filter(one => one.scrollWidth > one.clientWidth + 1)
+        .map(one => one.getAttribute('aria-label'))"""
+    assert page.evaluate(wider) == []
+    page.set_viewport_size(DESK)

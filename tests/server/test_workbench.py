@@ -106,6 +106,36 @@ def test_every_bar_lies_within_the_drawing(at):
         assert bar.height > 0
 
 
+@pytest.mark.parametrize("since", [None, "7d", "1h"])
+def test_the_drawing_ends_now_and_not_with_the_interval(since):
+    """An interval of a year, or of three hours, ends in the future; the axis must not."""
+    from tooltrace.report.time_range import TimeRange
+
+    before = datetime.now(UTC).replace(tzinfo=None)
+    rows = [{"started": before - timedelta(seconds=40), "seconds": 31_536_000, "status": None, "attempts": 2}]
+    shown = histogram(rows, TimeRange(since=since), legend=rows)
+    assert shown.until is not None
+    assert before <= shown.until <= datetime.now(UTC).replace(tzinfo=None)
+    (bar,) = shown.bars
+    assert bar.left + bar.width == pytest.approx(100)
+
+
+def test_an_attempt_by_a_clock_that_is_ahead_is_in_the_drawing():
+    from tooltrace.report.time_range import TimeRange
+
+    rows = [
+        {
+            "started": datetime.now(UTC).replace(tzinfo=None) + timedelta(hours=2),
+            "seconds": 60,
+            "status": None,
+            "attempts": 1,
+        }
+    ]
+    shown = histogram(rows, TimeRange(since="1h"), legend=rows)
+    (bar,) = shown.bars
+    assert bar.left + bar.width == pytest.approx(100)
+
+
 @pytest.mark.parametrize(("since", "seconds"), [("1h", 60), ("24h", 1800), ("7d", 10800), ("30d", 43200)])
 def test_the_window_decides_the_length_of_an_interval(since, seconds):
     from tooltrace.report.time_range import TimeRange
@@ -261,6 +291,7 @@ def test_the_palette_finds_tools_calls_queries_and_settings(shown):
     assert f'data-to="/call?id={one.span_id}' in client.get("/palette?find=call_abc").text
     assert 'data-to="/sql?query=calibration"' in client.get("/palette?find=calibration").text
     assert 'data-action="theme"' in client.get("/palette?find=theme").text
+    assert 'data-action="zone"' in client.get("/palette?find=utc").text
     assert 'data-action="lang=zh"' in client.get("/palette?find=中文").text
     assert "since=24h" in client.get("/palette?find=search&since=24h").text
     only = client.get("/palette?find=zzzzzz").text

@@ -13,7 +13,7 @@ import duckdb
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record
 from tooltrace.errors import QueryError, StoreMissing
-from tooltrace.store import migrations
+from tooltrace.store import hashes, migrations
 from tooltrace.store.base import Cancellation, StoreBackend
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.result import QueryResult, Statement
@@ -65,6 +65,7 @@ class MemoryStore(StoreBackend):
             con.execute("USE store")
             for record in self._records:
                 _insert(con, record)
+            hashes.refresh(con)
             yield con
 
     def write(self, records: Sequence[Record]) -> None:

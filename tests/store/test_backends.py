@@ -18,14 +18,18 @@ import tooltrace as tt
 from tests.store.memory_store import MemoryStore
 from tooltrace.analysis import catalogue, find, query_store
 from tooltrace.cli import cli
+from tooltrace.cli.errors import UsageError
+from tooltrace.cli.known_names import require_known
 from tooltrace.core.records import Outcome, ToolCall
-from tooltrace.errors import QueryCancelled, QueryError, StoreError, StoreMissing, UnsupportedByStore
+from tooltrace.errors import ConfigError, QueryCancelled, QueryError, StoreError, StoreMissing, UnsupportedByStore
+from tooltrace.labels.from_file import LabelFileReport, unmatched
 from tooltrace.recording import config
 from tooltrace.store.base import Cancellation, open_store, register_store
+from tooltrace.store.paths import StorePaths
 from tooltrace.store.result import Statement
 from tooltrace.store.retention import PrunePolicy
 from tooltrace.store.sandbox import SandboxLimits
-from tooltrace.store.url import Address, address_of
+from tooltrace.store.url import Address, address_of, place_of
 
 ROOT = Path(__file__).parents[2]
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -177,6 +181,60 @@ def test_unsupported_operations_raise_one_error(memory: str, local: Path) -> Non
     assert command("serve", "--otlp", "--store", memory).exit_code == 2
 
 
+def test_files_and_saved_queries_of_a_store_are_known_without_an_error(memory: str, local: Path) -> None:
+    assert open_store(local).files == StorePaths.of(local)
+    assert open_store(local).can_save_queries
+    for store in (open_store(memory), open_store("clickhouse://127.0.0.1:1/otel")):
+        assert store.files is None
+        assert not store.can_save_queries
+        assert store.pruned_before() is None
+
+
+def test_the_names_of_pruned_calls_are_known(memory: str, local: Path) -> None:
+    store = open_store(local)
+    assert store.pruned_before() is None
+    store.prune(PrunePolicy(before=START + timedelta(days=2)))
+    assert store.pruned_before() == datetime(2026, 3, 2, tzinfo=UTC)
+    for place in (memory, str(local)):
+        require_known(place, tools=["fetch"])
+        with pytest.raises(UsageError, match=r"no tool 'fetsh' in .*fetch"):
+            require_known(place, tools=["fetsh"])
+
+
+def test_each_store_knows_which_errors_quote_values(memory: str, local: Path) -> None:
+    """Values of a row must not leave by an error; a store that does not know keeps no text of the engine."""
+    about_sql = QueryError('Binder Error: Referenced column "nope" not found\n\nCandidate bindings: "secret"')
+    at_run_time = QueryError("Conversion Error: Could not convert string 'secret' to INT32")
+    clickhouse = QueryError("Code: 6. DB::Exception: Cannot parse string 'secret'. (CANNOT_PARSE_TEXT) (version 26.1)")
+    known = open_store(local)
+    assert known.safe_message(about_sql) == 'Binder Error: Referenced column "nope" not found'
+    assert known.safe_message(at_run_time).startswith("the query failed while it read rows (Conversion Error):")
+    remote = open_store("clickhouse://127.0.0.1:1/otel")
+    assert remote.safe_message(clickhouse) == "the query failed (CANNOT_PARSE_TEXT): check its names and types"
+    for error in (about_sql, at_run_time, clickhouse):
+        assert "secret" not in open_store(memory).safe_message(error)
+    missing = StoreMissing("nothing was recorded")
+    assert {store.safe_message(missing) for store in (known, remote, open_store(memory))} == {str(missing)}
+
+
+async def test_the_mcp_server_shows_only_the_safe_part_of_an_error(memory: str) -> None:
+    pytest.importorskip("anyio")
+    from tooltrace.mcp_server.served_store import ServedStore
+
+    failing = Statement(name="failing", sql="SELECT error('the text of ' || tool) FROM tool_calls")
+    with pytest.raises(QueryError) as caught:
+        await ServedStore(open_store(memory)).rows(failing)
+    assert str(caught.value) == "the query failed: check its names and types"
+
+
+def test_labels_without_a_call_are_counted_in_every_store(memory: str, local: Path) -> None:
+    done = LabelFileReport()
+    for outcome in RECORDS[-1:]:
+        done.count(outcome)
+    done.count(Outcome(call_id="nowhere", correct=True, labeler="me", labeled_at=START))
+    assert [unmatched(done, store) for store in (memory, local)] == [1, 1]
+
+
 def test_an_empty_store_is_reported(local: Path) -> None:
     nowhere = f"memory://{uuid4().hex}"
     with pytest.raises(StoreMissing):
@@ -247,6 +305,19 @@ def test_an_address_made_of_an_address_has_its_password() -> None:
     assert Address(address).url == address.url == "clickhouse://u:secret@h/db"
     assert address_of(address) == address
     assert address_of("nosuch://h/db") is None
+    assert place_of(address) == address
+    assert place_of("some/t.duckdb") == Path("some/t.duckdb")
+
+
+def test_a_url_of_an_unknown_scheme_is_refused() -> None:
+    """It would pass for a relative path: no store would be found, or one would be made in a folder ``clickhous:``."""
+    with pytest.raises(ConfigError, match="unknown scheme: expected .* clickhouse://") as caught:
+        tt.query("failure_rate", store="clickhous://user:pw@host/db")
+    assert "pw" not in str(caught.value)
+    done = CliRunner().invoke(cli, ["query", "failure_rate", "--store", "clickhous://user:pw@host/db"])
+    assert done.exit_code == 2
+    assert "clickhouse://" in done.stderr
+    assert "pw" not in done.stderr
 
 
 def test_an_installed_package_adds_a_store_by_an_entry_point(tmp_path: Path) -> None:

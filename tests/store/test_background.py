@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -191,3 +193,32 @@ def test_the_server_folds_ahead_as_long_as_it_runs(store: StorePaths, write: Any
     finally:
         server.kill()
         server.communicate()
+
+
+def test_the_server_leaves_nothing_beside_a_store_that_does_not_exist(tmp_path: Path) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tooltrace.cli", "serve", "missing.duckdb", "--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    try:
+        assert server.stdout is not None
+        address = re.search(r"http://\S+", server.stdout.readline())
+        assert address is not None
+        assert urllib.request.urlopen(address[0], timeout=120).status == 200
+        server.send_signal(signal.SIGINT)
+        assert server.wait(120) == 0
+    finally:
+        server.kill()
+        server.communicate()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_server_refuses_a_text_file(tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("hello")
+    command = [sys.executable, "-m", "tooltrace.cli", "serve", "note.txt", "--port", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120)
+    assert done.returncode == 1
+    assert "note.txt is a text file, not a tooltrace store" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]

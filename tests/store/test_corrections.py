@@ -14,7 +14,7 @@ from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
 
-from .conftest import START, Write
+from .conftest import START, Write, later_columns
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 READING = "SELECT status, code, rule, rule_grade, status_recorded, reading_recorded FROM attempts ORDER BY started_at"
@@ -174,16 +174,12 @@ def test_a_store_of_version_3_is_read_and_corrected(store: StorePaths, write: Wr
     for view in ("judged", "sources", "calls", "tool_calls"):
         con.execute(f"DROP VIEW store.{view}")
     con.execute("DROP TABLE store.corrections")
-    for table, column in (
-        ("attempts", "status_recorded"), ("attempts", "reading_recorded"), ("attempts", "linked_by"),
-        ("attempts", "traceback"), ("attempts", "result_tokens"), ("messages", "tokens"),
-        ("outcomes", "labeler_kind"), ("outcomes", "target_kind"), ("outcomes", "conversation_id"),
-    ):  # fmt: skip
+    for table, column in later_columns():
         con.execute(f"ALTER TABLE store.{table} DROP COLUMN {column}")
     con.execute(
-        "DROP VIEW store.pruned_attempts; DROP TABLE store.rollups; DROP TABLE store.saved_queries; DROP TABLE store.exports"
+        "DROP VIEW store.pruned_attempts; DROP TABLE store.rollups; DROP TABLE store.saved_queries; DROP TABLE store.exports; "
+        "DROP TABLE store.repeated_calls"
     )
-    con.execute("ALTER TABLE store.journals DROP COLUMN fingerprint")
     con.execute("INSERT INTO store.outcomes VALUES ('c1', NULL, true, NULL, 'ann', NULL, TIMESTAMP '2026-01-03')")
     con.execute("UPDATE store.meta SET value = '3' WHERE key = 'schema_version'")
     detach(con)

@@ -175,6 +175,41 @@ def test_the_interval_of_clusters_is_wilsons_of_the_effective_number(clusters: l
     assert effective == pytest.approx(max(equal, n / effect / student**2), rel=1e-6)
 
 
+def neighbours(clusters: list[tuple[int, int]]) -> tuple[float, ...]:
+    """Return the sums of products of each cluster (n, s) and the one before it: of s, of s and n, of n."""
+    n, s = np.array(clusters, dtype=float).T
+    return float(s[1:] @ s[:-1]), float(s[1:] @ n[:-1] + n[1:] @ s[:-1]), float(n[1:] @ n[:-1])
+
+
+@given(SIZES.filter(lambda clusters: len(clusters) > 1 and sum(n for n, _ in clusters) > len(clusters)))
+def test_the_effect_of_neighbours_is_that_of_a_chain(clusters: list[tuple[int, int]]) -> None:
+    own, following = sums(clusters), neighbours(clusters)
+    n, s = np.array(clusters, dtype=float).T
+    residuals = s - n * s.sum() / n.sum()
+    effect = one("neighbour_effect(?, ?, ?, ?, ?, ?, ?, ?)", *own, *following)
+    if residuals @ residuals > 1e-6 * (s @ s):
+        r = float(np.clip(residuals[1:] @ residuals[:-1] / (residuals @ residuals), 0, 0.9))
+        assert effect == pytest.approx((1 + r) / (1 - r), rel=1e-6)
+    assert 1 <= effect <= 19.0000001
+    effective = one("effective_n(?, ?, ?, ?, ?, ?)", len(clusters), *own)
+    assert one("chained_n(?, ?, ?, ?, ?, ?, ?, ?, ?)", len(clusters), *own, *following) == pytest.approx(
+        effective / effect
+    )
+    rows = ", ".join(
+        f"({n}, {s}, {clusters[i - 1][0] if i else 'NULL'}, {clusters[i - 1][1] if i else 'NULL'})"
+        for i, (n, s) in enumerate(clusters)
+    )
+    found = CON.execute(f"SELECT chained_clusters(s, n, s_1, n_1) FROM (VALUES {rows}) AS t(n, s, n_1, s_1)").fetchall()
+    assert found[0][0] == pytest.approx(effective / effect)
+
+
+def test_clusters_of_one_item_have_no_neighbours() -> None:
+    alike = [(1, 1)] * 10 + [(1, 0)] * 10
+    assert one("neighbour_effect(?, ?, ?, ?, ?, ?, ?, ?)", *sums(alike), *neighbours(alike)) == 1
+    assert one("chained_n(?, ?, ?, ?, ?, ?, ?, ?, ?)", 20, *sums(alike), *neighbours(alike)) == 20
+    assert one("neighbour_effect(?, ?, ?, ?, ?, NULL, NULL, NULL)", *sums([(3, 1), (3, 2)])) == 1
+
+
 def test_few_clusters_of_several_items_are_too_few() -> None:
     cases = {(4, 100, 20): True, (5, 100, 20): False, (19, 19, 20): True, (4, 4, 1): False, (4, 5, 1): True}
     assert {case: one("too_few_draws(?, ?, ?)", *case) for case in cases} == cases

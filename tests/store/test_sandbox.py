@@ -283,7 +283,7 @@ def _children() -> list[int]:
             command = (entry / "cmdline").read_bytes()
         except OSError:
             continue
-        if int(stat[1]) == os.getpid() and stat[0] != "Z" and b"tooltrace.store.sandbox.worker" in command:
+        if int(stat[1]) == os.getpid() and stat[0] != "Z" and b"-m\0tooltrace.store.sandbox.worker" in command:
             found.append(int(entry.name))
     return found
 

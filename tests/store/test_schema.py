@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from msgspec.structs import replace
 
+from tests.store.conftest import later_columns
 from tests.stores import create_new_stores
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, Span, ToolCall
@@ -304,6 +305,8 @@ def as_version_1(store: StorePaths) -> None:
     attach(con, store, read_only=False)
     for view in ("sources", "calls", "gates", "tool_calls"):
         con.execute(f"DROP VIEW store.{view}")
+    for table, column in later_columns():
+        con.execute(f"ALTER TABLE store.{table} DROP COLUMN {column}")
     con.execute("ALTER TABLE store.attempts RENAME TO tool_calls")
     con.execute("ALTER TABLE store.gate_events RENAME TO gates")
     con.execute("DROP TABLE store.messages")
@@ -311,12 +314,8 @@ def as_version_1(store: StorePaths) -> None:
     con.execute("DROP TABLE store.corrections")
     con.execute("DROP TABLE store.rollups")
     con.execute("DROP TABLE store.exports")
+    con.execute("DROP TABLE store.repeated_calls")
     con.execute("DROP TABLE store.saved_queries")
-    for column in ("status_recorded", "reading_recorded", "linked_by", "traceback", "result_tokens"):
-        con.execute(f"ALTER TABLE store.tool_calls DROP COLUMN {column}")
-    for column in ("labeler_kind", "target_kind", "conversation_id"):
-        con.execute(f"ALTER TABLE store.outcomes DROP COLUMN {column}")
-    con.execute("ALTER TABLE store.journals DROP COLUMN fingerprint")
     con.execute("UPDATE store.meta SET value = '1'")
     detach(con)
     con.close()

@@ -28,6 +28,7 @@ from tests.truth.cells import (
     Cell,
     probability,
 )
+from tooltrace.store import hashes
 from tooltrace.store.migrations import create
 
 Flags = NDArray[np.bool_]
@@ -153,6 +154,7 @@ def make(cell: Cell, histories: int, batch: int = 0) -> duckdb.DuckDBPyConnectio
     rows = columns(cell, histories, batch)
     con.register("rows", rows)
     con.execute(ATTEMPTS)
+    hashes.refresh(con)
     con.execute(LABELS)
     if cell.gates:
         con.execute(GATES)

@@ -193,7 +193,9 @@ MEASURES: tuple[Interval | Alarm, ...] = (
              low="share_low", high="share_high", truth=lambda cell, rows: 1 / cell.size, applies=_steps),
     Interval("gates", "approved_share", low="approved_low", high="approved_high", truth=_fixed(APPROVED), applies=_gated),
     Interval("gates", "failure_rate", low="failure_low", high="failure_high", applies=_gated),
-    Interval("next_action", "advised_share", where="advice = 'retry'", low="advised_low", high="advised_high"),
+    # too_few goes by the attempts whose action is known: without the histories that it marks, the share is too high
+    Interval("next_action", "advised_share", where="advice = 'retry'", low="advised_low", high="advised_high",
+             marked="n / advised_share < 20"),
     Interval("next_action", "followed_share", where="advice = 'retry'", low="followed_low", high="followed_high",
              truth=_retry_followed, applies=_retried),
     Interval("next_action", "succeeded_when_followed", where="advice = 'continue'", low="low_when_followed",

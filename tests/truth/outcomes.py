@@ -15,6 +15,7 @@ import duckdb
 import numpy as np
 
 from tooltrace.analysis.catalog import find
+from tooltrace.store import hashes
 from tooltrace.store.migrations import create
 
 AGENTS = ((0.3, 0.2), (0.5, 0.4))
@@ -68,6 +69,7 @@ def measure(conversations: int, ratio: float, histories: int) -> Line:
     con.execute("USE store")
     con.register("rows", rows)
     con.execute(HISTORY)
+    hashes.refresh(con)
     query = find("blame")
     given = {"ratio": ratio} if ratio != 1 else {}
     found = con.execute(

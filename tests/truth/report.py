@@ -36,7 +36,7 @@ FAMILIES: Final = {
 LEAST_COVERAGE, MOST_ALARMS = 0.93, 0.06
 """The goal for each cell with five clusters or more."""
 FEW_ANSWERS: Final = 30
-"""Fewer answers are not summarized: nearly all histories of the cell are ``too_few``."""
+"""Fewer answers are not summarized or compared with the goal: nearly all histories of the cell are ``too_few``."""
 
 BELOW: Final = """\
 ## Cells below the goal
@@ -46,10 +46,11 @@ reach it. These do not:
 
 {rows}
 
-- `autocorrelated`: each call resembles the call before it, across conversations. No id shows that, so intervals that count conversations are too narrow by
-  a few points. `incidents` marks runs of such a tool as `bursty`; the last column of its table counts those too.
-- Cells of which nearly all histories are `too_few`: the answers are from the few histories that by chance have many items of a rare kind, and are therefore
-  not typical.
+{few} further figures have fewer than 30 answers, because nearly all histories of their cell are `too_few`. They are not compared with the goal: their answers are
+from the few histories that by chance have many items of a rare kind. {few_below} of them would be below it.
+
+- `autocorrelated`: each call resembles the call before it, across conversations. Intervals count that
+  ([how](statistics.md#neighbouring-conversations)). `incidents` marks runs of failures of such a tool as `bursty`; the last column of its table counts those too, as if they were false.
 """
 
 INTRODUCTION: Final = """\
@@ -65,8 +66,8 @@ Each cell has {histories} histories or more; a history is the calls of one tool,
 conversation share a probability that differs from conversation to conversation: by a beta distribution, or with
 log-odds from a normal distribution ("logit-normal"). ICC is the intraclass correlation: the correlation of two calls of
 one conversation. Durations are log-normal. "Day and night" has ten times as many conversations at noon as at midnight.
-"Autocorrelated" calls resemble the call before them, across conversations: no id shows that, and only `drift` and
-`incidents` take it into account. Queries that answer for one history at a time were measured on fewer histories.
+"Autocorrelated" calls resemble the call before them, across conversations, as far as conversations have ids: calls without ids are
+independent for all queries but `drift` and `incidents`. Queries that answer for one history at a time were measured on fewer histories.
 A query that is not on this page states in its heading what was measured.
 
 Figures are the share of answers whose interval contains the true value, and for verdicts the share of false alarms.
@@ -131,18 +132,23 @@ def _summary(figures: list[dict[str, str]]) -> str:
 
 
 def below_goal(figures: Iterable[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the figures of cells with five clusters or more that do not reach the goal."""
+    """Return the figures of cells with five clusters or more that do not reach the goal; few answers are left out."""
     return [
         each
         for each in figures
-        if each["share"]
-        and int(each["clusters"]) >= 5
-        and (float(each["share"]) < LEAST_COVERAGE if each["kind"] == COVERAGE else float(each["share"]) > MOST_ALARMS)
+        if each["share"] and int(each["clusters"]) >= 5 and int(each["answers"]) >= FEW_ANSWERS and _misses_goal(each)
     ]
 
 
+def _misses_goal(figure: dict[str, str]) -> bool:
+    share = float(figure["share"])
+    return share < LEAST_COVERAGE if figure["kind"] == COVERAGE else share > MOST_ALARMS
+
+
 def _below(figures: list[dict[str, str]]) -> str:
-    every = [each for each in figures if each["share"] and int(each["clusters"]) >= 5]
+    measured = [each for each in figures if each["share"] and int(each["clusters"]) >= 5]
+    every = [each for each in measured if int(each["answers"]) >= FEW_ANSWERS]
+    few = [each for each in measured if int(each["answers"]) < FEW_ANSWERS]
     below = below_goal(every)
     rows = [
         (
@@ -157,7 +163,13 @@ def _below(figures: list[dict[str, str]]) -> str:
         for each in below
     ]
     table = _markdown(("query", "measure", "kind", "history", "measured", "answers", "too few"), rows)
-    return BELOW.format(reached=len(every) - len(below), all=len(every), rows=table)
+    return BELOW.format(
+        reached=len(every) - len(below),
+        all=len(every),
+        rows=table,
+        few=len(few),
+        few_below=sum(map(_misses_goal, few)),
+    )
 
 
 def _range(figures: list[dict[str, str]]) -> str:

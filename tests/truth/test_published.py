@@ -9,6 +9,7 @@ import statsmodels.api as sm
 from scipy import stats
 
 from tooltrace.analysis import run
+from tooltrace.store import hashes
 from tooltrace.store.macros import create_macros
 from tooltrace.store.migrations import create
 
@@ -68,6 +69,7 @@ def test_the_interval_of_the_households_contains_that_of_students_t(con: duckdb.
         "FROM (SELECT unnest(range(30)) AS household, unnest(?) AS persons, unnest(?) AS doctor))",
         [PERSONS, DOCTOR],
     )
+    hashes.refresh(con)
     answer = run(con, "failure_rate")
     row = dict(zip(answer.columns, answer.fetchall()[0], strict=True))
     assert (row["attempts"], row["failures"], row["clusters"]) == (104, 30, 30)

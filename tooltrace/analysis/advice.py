@@ -1,4 +1,4 @@
-"""ToolAdvice on a call that an agent is about to make, out of the history of the tool."""
+"""Advice on a call that an agent is about to make, from the history of its tool."""
 
 from __future__ import annotations
 
@@ -85,6 +85,7 @@ def advise_in(
     attempts = session.query(attempts_statement(tool, start)).dicts()
     [retries] = session.query(retries_statement(tool, start)).dicts()
     failing = failed_proportion(attempts)
+    # A tool without failures needs no alternatives.
     steps = session.query(steps_statement(tool, start)).dicts() if failing.k else []
     return ToolAdvice(
         tool=tool,

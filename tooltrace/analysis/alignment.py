@@ -49,6 +49,7 @@ class AlignedPair:
         a, b = self.a["duration_ms"], self.b["duration_ms"]
         if a is None or b is None or not abs(b - a) >= LEAST_MS:
             return None
+        # Below a millisecond a quotient shows only the resolution of the clock.
         a, b = max(a, 1.0), max(b, 1.0)
         return float(b / a) if b >= FACTOR * a or a >= FACTOR * b else None
 
@@ -58,6 +59,7 @@ def align(a: Sequence[Call], b: Sequence[Call]) -> list[AlignedPair]:
 
     The matching blocks are those of ``difflib.SequenceMatcher``. Between two blocks, the calls of A come before those of B.
     """
+    # Without autojunk=False, difflib ignores the tools that are called often.
     matcher = SequenceMatcher(None, [call["tool"] for call in a], [call["tool"] for call in b], autojunk=False)
     pairs: list[AlignedPair] = []
     for kind, a_from, a_to, b_from, b_to in matcher.get_opcodes():

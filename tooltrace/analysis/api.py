@@ -11,7 +11,6 @@ from tooltrace.analysis.parameters import QueryOptions
 from tooltrace.analysis.query import GroupBy
 from tooltrace.core.keywords import checked_keywords
 from tooltrace.recording import config
-from tooltrace.recording.settings import default_store
 from tooltrace.store.base import Store, open_store
 
 if TYPE_CHECKING:
@@ -70,9 +69,5 @@ def _is_recording_store(store: str | os.PathLike[str] | None) -> bool:
 
 
 def _store(store: str | os.PathLike[str] | None, *, journals_only: bool) -> Store:
-    found = open_store(store or config.configured_address() or config.configured_store() or default_store())
-    if not journals_only:
-        return found
-    from tooltrace.store.duckdb_store import DuckDBStore
-
-    return DuckDBStore(found.path, journals_only=True)
+    found = open_store(config.queried_store(store))
+    return found.journals_only() if journals_only else found

@@ -18,7 +18,6 @@ from tooltrace.core.keywords import checked_keywords
 from tooltrace.core.visible import visible_evidence
 from tooltrace.errors import BadParameter
 from tooltrace.recording import config
-from tooltrace.recording.settings import default_store
 from tooltrace.store.base import StoreBackend, open_store
 
 CHARACTERS_PER_TOKEN: Final = 3.0
@@ -42,7 +41,7 @@ def briefing(
     store: str | os.PathLike[str] | StoreBackend | None = None,
     since: Time = NOW,
 ) -> str:
-    """Return a text for the system prompt on the tools that fail now, or "" where nothing is worth saying.
+    """Return a text for the system prompt on the tools that fail now, or "" if none does.
 
     For each tool whose calls fail more than usual: how many failed, since when, with which arguments, whether a retry
     helps, and which other tool worked instead. A finding is stated only where its interval decides; a tool with too few
@@ -55,7 +54,7 @@ def briefing(
     if isinstance(tools, str):
         raise BadParameter(f"tools must be a list of names; got {tools!r}: pass [{tools!r}]")
     config.wait_until_written()
-    opened = open_store(store or config.configured_address() or config.configured_store() or default_store())
+    opened = open_store(config.queried_store(store))
     only = None if tools is None else set(tools)
     statement = find("ranking").statement(may_start_later=True, since=since)
     if not opened.exists():
@@ -79,6 +78,7 @@ def briefing_text(found: Iterable[ToolAdvice], tokens: int, tools: Iterable[str]
     lines: list[str] = []
     for advice in found:
         first, *more = _lines(advice, tools)
+        # The sentence about the tool comes first: without it, the lines below it have no subject.
         if len(first) + 1 > space:
             break
         for line in (first, *more):

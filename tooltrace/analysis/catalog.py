@@ -26,9 +26,19 @@ def find(name: str) -> Query:
     aliases = _aliases()
     if name in aliases:
         return aliases[name]
-    similar = difflib.get_close_matches(name, [*names, *aliases], 1, 0.5)
-    hint = f"did you mean {similar[0]!r}?" if similar else f"the queries are {', '.join(names)}"
+    similar = nearest(name)
+    hint = f"did you mean {similar!r}?" if similar else f"the queries are {', '.join(names)}"
     raise UnknownQuery(f"no query {name!r}: {hint}")
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all queries, without aliases, in order."""
+    return _names()
+
+
+def nearest(name: str) -> str | None:
+    """Return the name or alias that is similar to ``name``; None where no query has one."""
+    return next(iter(difflib.get_close_matches(name, [*_names(), *_aliases()], 1, 0.5)), None)
 
 
 def has(name: str) -> bool:
@@ -36,6 +46,7 @@ def has(name: str) -> bool:
     return name in _names()
 
 
+# The files are part of the installed package, so a process reads each of them once.
 @cache
 def _names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.sql")))

@@ -132,6 +132,7 @@ def failing_arguments(attempts: Sequence[Row]) -> list[FailingArgument]:
     everything = ClusterCounts()
     by_pair: dict[tuple[str, str, bool], ClusterCounts] = defaultdict(ClusterCounts)
     for row in attempts:
+        # A set: an attempt counts once for an argument, however often its arguments contain it.
         pairs = set(_pairs(row["arguments"]))
         if not pairs:
             continue
@@ -145,12 +146,14 @@ def failing_arguments(attempts: Sequence[Row]) -> list[FailingArgument]:
         sums = counts.sums
         if sums.s and MIN_N <= sums.n <= all_sums.n - MIN_N:
             candidates.append((pair, sums, everything.sums_without(counts, all_sums)))
+    # Two intervals for each candidate: with the argument and without it.
     tested = 2 * len(candidates)
     found = []
     for pair, inside, outside in candidates:
         failed, others = inside.proportion(), outside.proportion()
         if failed.has_few_clusters or others.has_few_clusters:
             continue
+        # More often than without the argument, and in more than half of the attempts.
         if inside.proportion(tested).low > max(outside.proportion(tested).high, 0.5):
             found.append(FailingArgument(*pair, failed, others))
     return sorted(found, key=lambda one: (-one.failed.k, one.failed.n, one.name, one.value))

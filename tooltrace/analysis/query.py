@@ -19,6 +19,7 @@ from tooltrace.store.result import ResultColumn, Statement
 GroupBy = str | Iterable[str]
 """Dimensions: a list of names, or one text with commas. Empty: one group of everything."""
 
+# Comments, texts and quoted names are matched first, so that a $name inside them is not a parameter.
 _TOKEN = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$([A-Za-z_]\w*)""", re.DOTALL)
 
 

@@ -16,22 +16,30 @@ _MARK = "too_few"
 def query_verdict(query: Query, result: QueryResult) -> Sentence | None:
     """Return what ``result`` of ``query`` says, about its most telling row; None where it says nothing.
 
-    A row that is too small for a verdict is chosen only where all are, or where the query asks for its ``top`` row; the
-    sentence says so.
+    Where that row is too small for a verdict, the sentence says so.
     """
-    pick, _, wording = query.header.verdict.partition(" ")
-    rows = result.dicts()
-    certain = rows if pick == "top" else [row for row in rows if not row.get(_MARK)]
-    row = _pick(pick, certain) or _pick(pick, rows)
+    row = most_telling_row(query, result)
     if row is None:
         return None
+    _, _, wording = query.header.verdict.partition(" ")
     values = {column.name: _value(column, row, result.fields) for column in result.fields}
     group = " ".join(str(row[name]) for name in result.columns[: result.groups] if row[name] is not None)
-    values["group"] = Figure(group, "text") if result.groups else Figure("", "all")
+    values["group"] = Figure(group, "text" if group else "none") if result.groups else Figure("", "all")
     clauses = [Clause(f"verdict.{query.name}", values, wording)]
     if row.get(_MARK):
         clauses.append(Clause("too_few_of_query"))
     return Sentence(tuple(clauses))
+
+
+def most_telling_row(query: Query, result: QueryResult) -> Mapping[str, Any] | None:
+    """Return the row that the verdict of ``query`` is about; None where the result supports no verdict.
+
+    A row that is too small for a verdict is chosen only where all are, or where the query asks for its ``top`` row.
+    """
+    pick, _, _ = query.header.verdict.partition(" ")
+    rows = result.dicts()
+    certain = rows if pick == "top" else [row for row in rows if not row.get(_MARK)]
+    return _pick(pick, certain) or _pick(pick, rows)
 
 
 def _pick(pick: str, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:

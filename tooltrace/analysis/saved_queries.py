@@ -21,6 +21,7 @@ MAX_SQL_LENGTH: Final = 200_000
 AUTHOR: Final = "human"
 """Author of a query where nobody is named."""
 
+# NULLS FIRST: of a query that was saved and deleted at the same time, the deletion counts.
 _LATEST: Final = """
 SELECT "name", "sql", saved_by, saved_at
 FROM saved_queries
@@ -30,13 +31,11 @@ ORDER BY "name"
 
 
 def require_supported(store: StoreBackend) -> None:
-    """Raise UnsupportedByStore where the store has no database of its own, such as ClickHouse."""
-    try:
-        _ = store.path
-    except UnsupportedByStore:
+    """Raise UnsupportedByStore where the store cannot save queries."""
+    if not store.can_save_queries:
         raise UnsupportedByStore(
             f"the store {store} cannot save queries: keep the SQL in a file, or use a local store; nothing was saved"
-        ) from None
+        )
 
 
 def saved_queries(store: StoreBackend) -> dict[str, SavedQuery]:

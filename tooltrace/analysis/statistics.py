@@ -67,7 +67,7 @@ def smooth_ece(confidences: Values, right: Values) -> float:
     low, high = 0.0, 1.0
     for _ in range(50):
         middle = (low + high) / 2
-        if _left(residuals, middle) > middle:
+        if _remaining_error(residuals, middle) > middle:
             low = middle
         else:
             high = middle
@@ -101,7 +101,9 @@ def beta(confidences: Values, right: Values) -> Curve:
     import numpy as np
 
     if not _overlap(p, y):
-        raise BadParameter("right: a confidence parts the right from the wrong; no beta curve is the best, try platt")
+        raise BadParameter(
+            "right: one confidence separates all right from all wrong outcomes, so that no beta curve is the best: use platt"
+        )
     up, down = _logs(p)
     columns = [up, -down]
     a, b, c = _regress(np.column_stack([*columns, np.ones(len(p))]), y)
@@ -161,12 +163,14 @@ def _logs(p: Numbers) -> tuple[Numbers, Numbers]:
 def _logistic(x: Numbers) -> Numbers:
     import numpy as np
 
+    # The same as 1 / (1 + exp(-x)), without an overflow for large negative x.
     return np.asarray(0.5 * (1 + np.tanh(x / 2)), dtype=float)
 
 
 def _on_grid(p: Numbers, y: Numbers) -> Numbers:
     import numpy as np
 
+    # A residual is divided between the two cells around it, so that the grid does not shift it.
     place = np.clip(p * _CELLS - 0.5, 0, _CELLS - 1)
     cell = np.minimum(place.astype(int), _CELLS - 2)
     share = place - cell
@@ -175,7 +179,7 @@ def _on_grid(p: Numbers, y: Numbers) -> Numbers:
     return np.asarray((below + above) / len(p), dtype=float)
 
 
-def _left(residuals: Numbers, bandwidth: float) -> float:
+def _remaining_error(residuals: Numbers, bandwidth: float) -> float:
     """Return the remaining absolute residual after smoothing by a reflected Gaussian.
 
     The smoothing is heat diffusion on a rod with insulated ends: mirroring the residuals makes the Fourier transform a
@@ -203,6 +207,7 @@ def _regress(rows: Numbers, targets: Numbers) -> list[float]:
         chance = _logistic(rows @ weights)
         slope = rows.T @ (targets - chance)
         curvature = (rows * (chance * (1 - chance))[:, None]).T @ rows
+        # The pseudo-inverse also exists where all confidences are equal.
         step = np.linalg.pinv(curvature) @ slope
         while (after := _loss(rows, targets, weights + step)) > loss and np.abs(step).max() > 1e-12:
             step = step / 2

@@ -61,6 +61,7 @@ def validate(text: str, default: tuple[Dimension, ...], within: Within) -> Itera
     for region in _BY.finditer(text):
         if region[0] != (expected := _region(region, default, within)):
             yield region.start(), f"the region must be the default grouping {expected!r}"
+    # Blanked, not removed: the offsets of what is left are those of the file.
     rest = _ROLLUPS.sub(_blank, _UNLESS.sub(_blank, _BY.sub(_blank, text)))
     if edge := _EDGE.search(rest):
         yield edge.start(), f"a region /* {edge[2]} */ … /* end {edge[2]} */ is incomplete"

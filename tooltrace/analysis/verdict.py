@@ -98,6 +98,7 @@ def is_failing(row: Row) -> bool:
 def _open_incidents(incidents: QueryResult) -> dict[str, Row]:
     return {
         row["tool"]: row
+        # Reversed, so that the first of several incidents of a tool remains in the dict.
         for row in reversed(incidents.dicts())
         if row["ended"] is None and not row["too_few"] and not row["bursty"]
     }

@@ -67,5 +67,8 @@ def _format_cell(
     low, high = (row[limits[side, column.name]] if (side, column.name) in limits else None for side in ("low", "high"))
     if low is None or high is None or value is None:
         return text
-    ends = (format_number(end, unit, aligned=True).removesuffix(" %") for end in (low, high))
+    if unit == "number":  # an interval decides how many digits mean something
+        text, *ends = (f"{number:.3g}" if abs(number) < 1000 else f"{number:,.0f}" for number in (value, low, high))
+    else:
+        ends = [format_number(end, unit, aligned=True).removesuffix(" %") for end in (low, high)]
     return f"{text} [{', '.join(ends)}]"

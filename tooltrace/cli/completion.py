@@ -53,6 +53,7 @@ def _completing_several(names: _Names) -> Complete:
 
 def _items(names: _Names, ctx: click.Context, incomplete: str, before: str) -> list[CompletionItem]:
     pairs: list[tuple[str, str]] = []
+    # The shell would print an error into the line that is being typed.
     with suppress(Exception):
         pairs = [(each, "") if isinstance(each, str) else each for each in names(ctx)]
     return [

@@ -12,6 +12,7 @@ from tooltrace.cli.next_command import program, store_words
 from tooltrace.cli.serve import can_serve
 from tooltrace.cli.table import console, write_table
 from tooltrace.cli.table_layout import choose
+from tooltrace.cli.wrapping import echo_command
 from tooltrace.demo.run import Run
 from tooltrace.store.result import QueryResult, Row
 
@@ -40,7 +41,12 @@ def report(run: Run) -> None:
     retried = [row for row, times in zip(retries.rows, retries.values("retried"), strict=True) if times]
     labelled = [row for row, n in zip(calibration.rows, calibration.values("n"), strict=True) if n]
     for title, result, columns, rows in (
-        ("How often does each tool fail? (share of attempts, 95 % interval)", rates, _RATES, rates.rows),
+        (
+            "How often does each tool fail? (share of attempts, 95 % interval; cancelled and abandoned ones are apart)",
+            rates,
+            _RATES,
+            rates.rows,
+        ),
         (f"Why? (the {TOP} most frequent of {len(errors.rows)} errors)", errors, _ERRORS, errors.rows[:TOP]),
         ("What do retries cost, and do they help?", retries, _RETRIES, retried),
         ("Is the stated confidence right? (compared with labelled results)", calibration, _CALIBRATION, labelled),
@@ -53,7 +59,7 @@ def report(run: Run) -> None:
     screen.print("\nNext commands:", style="bold")
     store = store_words(str(run.store))
     for command in _commands(errors):
-        screen.print(f"  {program()} {command}{store}", soft_wrap=True)
+        echo_command(f"{program()} {command}{store}", indent=2)
     if not can_serve():
         screen.print("  (serve needs: pip install 'tooltrace-recorder[serve]')")
     screen.print(f"\nStore: {run.store}", soft_wrap=True)

@@ -11,6 +11,7 @@ from tooltrace.analysis.alignment import AlignedPair, align
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.options import examples, output_options, place_option, tool_option
 from tooltrace.cli.sanitize import clean
+from tooltrace.cli.wrapping import print_wrapped
 from tooltrace.errors import QueryError
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import QueryResult, Statement
@@ -116,7 +117,6 @@ def _print(pairs: list[AlignedPair]) -> None:
     from rich.text import Text
 
     from tooltrace.cli.table import console, format_value
-    from tooltrace.cli.wrapping import print_wrapped
 
     out = console()
     for pair in pairs:

@@ -191,7 +191,7 @@ def _replay(
 ) -> None:
     from tooltrace.delivery.backfill import ProgressFile, Replay, export_to_file
     from tooltrace.delivery.delivery import describe
-    from tooltrace.exporters.protocol import AtomicDestination
+    from tooltrace.exporters.protocol import AtomicDestination, SeveralFiles
 
     files = DestinationFiles.of(store, name)
     file = ProgressFile.of(files, describe(destination), target.parts, since, until, tool)
@@ -207,7 +207,11 @@ def _replay(
         _note(store, name, target)
         with _bar(history.count()) as advance:
             count = export_to_file(history, destination, lambda number: _advance(advance, number, stop))
-        click.echo(f"{count:,} records written to {target.path}.", err=str(target.path) == "-")
+        beside = destination.beside if isinstance(destination, SeveralFiles) else ()
+        click.echo(
+            clean(f"{count:,} records written to {', '.join(map(str, [target.path, *beside]))}."),
+            err=str(target.path) == "-",
+        )
     else:
         replay = Replay(
             files,

@@ -53,6 +53,7 @@ def run_until_stopped(
         except BaseException as error:
             errors.append(error)
 
+    # Threads, because a request can block for minutes: the main thread must remain free for Ctrl-C.
     threads = [Thread(target=run, args=(each,), name="tooltrace-export", daemon=True) for each in runs]
     for thread in threads:
         thread.start()
@@ -96,9 +97,8 @@ def deliver(store: Path, specs: Sequence[DestinationSpec], target: Target, stop:
         raise CommandError(
             "no signal to send: check OTEL_SDK_DISABLED and OTEL_{TRACES,LOGS,METRICS}_EXPORTER in the environment"
         )
-    destinations = [
-        (spec, spec.make(target)) for spec in specs
-    ]  # an invalid destination fails here, before any other begins
+    # All are made first: an invalid destination fails before any other begins.
+    destinations = [(spec, spec.make(target)) for spec in specs]
     paths = StorePaths.of(store)
     for spec in specs:  # before the threads start, which would block each other on the earlier cursor's lock
         spec.take_over(paths)

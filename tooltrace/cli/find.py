@@ -18,6 +18,7 @@ from tooltrace.cli.options import (
 )
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.tail import STYLES
+from tooltrace.cli.wrapping import print_wrapped
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import QueryResult
 
@@ -87,7 +88,6 @@ def _print(result: QueryResult, store: StoreBackend) -> None:
     from rich.text import Text
 
     from tooltrace.cli.table import console
-    from tooltrace.cli.wrapping import print_wrapped
 
     out = console()
     for row in result.dicts():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, time
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from tooltrace.cli.sanitize import clean
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.writer import Writer
 from tooltrace.report.numbers import format_count
+from tooltrace.store.base import open_store
 
 if TYPE_CHECKING:
     from tooltrace.ingest.files import ImportResult, UnreadableFile
@@ -58,7 +59,7 @@ def imports(*, files: tuple[Path, ...], late: bool, capture: Capture, store: Pat
 
     Exit code 1 if a file cannot be read at all; the other files are imported nevertheless.
     """  # noqa: D301 - click needs a real backspace to keep the line breaks
-    since = None if late else _pruned_before(store)
+    since = None if late else open_store(store).pruned_before()
     results = _import(files, store, capture, since)
     for result in results:
         _print_skipped(result)
@@ -76,16 +77,6 @@ def imports(*, files: tuple[Path, ...], late: bool, capture: Capture, store: Pat
         )
     if len(read) < len(results):
         raise SystemExit(1)
-
-
-def _pruned_before(store: Path) -> datetime | None:
-    """Return the time before which calls of the store were pruned, or None."""
-    from tooltrace.store.horizon import horizon
-    from tooltrace.store.reader import open_reader
-
-    with open_reader(store, missing_ok=True) as con:
-        day = horizon(con)
-    return None if day is None else datetime.combine(day, time(), UTC)
 
 
 def _import(

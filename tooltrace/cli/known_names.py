@@ -6,13 +6,25 @@ from collections.abc import Iterable
 
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.sanitize import clean
-from tooltrace.errors import UnsupportedByStore, near
+from tooltrace.core.visible import shortened, visible_name
+from tooltrace.errors import near
 from tooltrace.store.base import Store, open_store
 from tooltrace.store.result import Statement
 
 _LISTED = 8
 """Maximum number of names that a message lists where none of them is similar."""
-_SQL = "SELECT DISTINCT tool, tool_version FROM "
+_SQL = """
+SELECT DISTINCT tool, tool_version
+FROM {table}
+WHERE ($since IS NULL OR started_at >= $since) AND ($until IS NULL OR started_at < $until)
+"""
+_RECORDED = Statement(
+    name="known_names",
+    sql=_SQL.format(table="attempts"),
+    # a pruned call has its names in the rollups alone
+    rollup_sql=f"{_SQL.format(table='attempts')} UNION {_SQL.format(table='rollups')}",
+    params={"since": None, "until": None},
+)
 
 
 def require_known(store: Store, *, tools: Iterable[str | None] = (), versions: Iterable[str | None] = ()) -> None:
@@ -25,29 +37,22 @@ def require_known(store: Store, *, tools: Iterable[str | None] = (), versions: I
     if not tools and not versions:
         return
     found = open_store(store)
-    rows = found.query(Statement(sql=_sql(found))).rows
+    rows = found.query(_RECORDED).rows
     recorded = {tool for tool, _ in rows}
     for tool in tools:
-        _require("tool", tool, recorded, str(found))
+        _require("tool", "", tool, recorded, str(found))
     of_tool = {version for tool, version in rows if version and (len(tools) != 1 or tool == tools[0])}
+    owner = f" of {tools[0]}" if len(tools) == 1 else ""
     for version in versions:
-        _require("version" + (f" of {tools[0]}" if len(tools) == 1 else ""), version, of_tool, str(found))
+        _require("version", owner, version, of_tool, str(found))
 
 
-def _sql(store: Store) -> str:
-    try:
-        has_rollups = bool(open_store(store).path)
-    except UnsupportedByStore:
-        has_rollups = False
-    return f"{_SQL} attempts UNION {_SQL} rollups" if has_rollups else f"{_SQL} tool_calls"
-
-
-def _require(kind: str, name: str, recorded: set[str], store: str) -> None:
+def _require(kind: str, owner: str, name: str, recorded: set[str], store: str) -> None:
     if name in recorded:
         return
     hint = near(name, recorded)
     if not hint:
-        names = sorted(recorded)
+        names = [shortened(visible_name(each)) for each in sorted(recorded)]
         more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
         hint = f"; recorded are {', '.join(names[:_LISTED])}{more}" if names else "; none has been recorded"
-    raise UsageError(clean(f"no {kind} {name!r} in {store}{hint}"))
+    raise UsageError(clean(f"no {kind} {name!r}{owner} in {store}{hint}"))

@@ -51,9 +51,11 @@ class RowFollower:
         if state == self._state:
             return []
         try:
+            # The overlap finds attempts that ended before the last query but were recorded after it.
             rows = self._new_rows(self._since(self._last - OVERLAP))
         except StoreMissing:
             return []
+        # Only after the query: an attempt recorded meanwhile changes the version, and is found the next time.
         self._state, self._last = state, now
         self._returned = {span: ended for span, ended in self._returned.items() if ended >= now - 2 * OVERLAP}
         return rows

@@ -7,13 +7,17 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from tooltrace.analysis import query_store
-from tooltrace.analysis.running_loops import SEARCHED, LoopRow, running
+from tooltrace.analysis.running_loops import SEARCHED, LoopRow, running, with_arguments
 from tooltrace.cli.sanitize import clean
 from tooltrace.errors import StoreMissing
 from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+
+_MOST_CHARACTERS = 160
+"""Characters of the arguments in a line."""
 
 
 class LoopFollower:
@@ -39,10 +43,9 @@ class LoopFollower:
         accepted = [row for row in running(rows) if self._accepts(row)]
         seen = {_key(row) for row in accepted}
         self._reported = {key: repeats for key, repeats in self._reported.items() if key in seen}
-        for row in accepted:
-            if row["repeats"] >= 2 * self._reported.get(_key(row), 0):
-                self._reported[_key(row)] = row["repeats"]
-                yield row
+        new = [row for row in accepted if row["repeats"] >= 2 * self._reported.get(_key(row), 0)]
+        self._reported.update((_key(row), row["repeats"]) for row in new)
+        yield from with_arguments(self._store, new)
 
     def _accepts(self, row: LoopRow) -> bool:
         tools, agent, conversation = (self._filters[name] for name in ("tool", "agent", "conversation"))
@@ -58,7 +61,7 @@ def _key(row: LoopRow) -> tuple[str, ...]:
 
 
 def loop_line(row: LoopRow) -> Text:
-    """Return a running loop as a line: local time, kind, tools, rounds, conversation, waste."""
+    """Return a running loop as a line: local time, kind, tools, rounds, conversation, waste, arguments."""
     from rich.text import Text
 
     from tooltrace.cli.table import format_value
@@ -68,4 +71,7 @@ def loop_line(row: LoopRow) -> Text:
     text.append(f"{clean(row['tools']):<16} ", "bold").append(f"{'loop/' + row['kind']:<14} ", "bold magenta")
     by = f" by {clean(row['agent'])}" if row["agent"] else ""
     wasted = f"{format_value(row['wasted_ms'], 'ms')} ms, {row['wasted_tokens']:,} tokens wasted"
-    return text.append(f"{row['repeats']} rounds in {clean(row['conversation'])}{by}: {wasted}")
+    text.append(f"{row['repeats']} rounds in {clean(row['conversation'])}{by}: {wasted}")
+    arguments = clean(row["arguments"] or "")
+    more = len(arguments) > _MOST_CHARACTERS
+    return text.append(f"  {arguments[:_MOST_CHARACTERS]}{'…' if more else ''}") if arguments else text

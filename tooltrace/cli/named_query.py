@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tooltrace.analysis import Query, find, query_store
-from tooltrace.analysis.query_verdict import query_verdict
+from tooltrace.analysis import Query, catalog, find, query_store
+from tooltrace.analysis.query_verdict import most_telling_row, query_verdict
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.known_names import require_known
 from tooltrace.cli.next_command import OVERVIEW, next_of, print_next, program
@@ -78,7 +79,9 @@ def run_query(
         reason = ", ".join(f"{name} {value}" for name, value in params.items())
         _print_empty(reason, store, is_table=output.form == "table")
     elif output.form == "table":
-        print_next(next_of(query, result.columns, rows, params), store)
+        verdict_row = most_telling_row(query, result)  # the next command is about the tool that the verdict names
+        first = [] if verdict_row is None else [tuple(verdict_row.values())]
+        print_next(next_of(query, result.columns, [*first, *rows], params), store)
     return result
 
 
@@ -98,7 +101,17 @@ def find_query(name: str) -> Query:
             raise UsageError(
                 f"unknown query {name!r}; to name the store, pass it after the query: {program()} query overview {name}"
             ) from error
-        raise
+        if catalog.nearest(name):
+            raise
+        raise UsageError(f"unknown query {name!r}; the queries are:\n{_columns(catalog.names())}") from error
+
+
+def _columns(names: Sequence[str]) -> str:
+    """Return ``names`` in columns of equal width, in the order of lines, as wide as the terminal."""
+    width = max(map(len, names)) + 2
+    count = max((shutil.get_terminal_size().columns - 2) // width, 1)
+    lines = ("".join(name.ljust(width) for name in names[at : at + count]) for at in range(0, len(names), count))
+    return "\n".join(f"  {line.rstrip()}" for line in lines)
 
 
 def sides_missing() -> str:

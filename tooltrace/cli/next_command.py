@@ -11,10 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import click
-
 from tooltrace.analysis import Query, find
-from tooltrace.cli.sanitize import clean
+from tooltrace.cli.wrapping import echo_command
+from tooltrace.core.visible import MOST_NAME_CHARACTERS, visible_name
 from tooltrace.recording.settings import default_address, default_store
 from tooltrace.store.base import Store
 from tooltrace.store.result import Row
@@ -43,7 +42,7 @@ def store_words(store: Store) -> str:
 
 def print_next(command: str, store: Store) -> None:
     """Print ``command``, the arguments of a command on ``store``, on standard error."""
-    click.echo(clean(f"Next: {program()} {command}{store_words(store)}"), err=True)
+    echo_command(f"Next: {program()} {command}{store_words(store)}", err=True)
 
 
 def next_of(query: Query, columns: Sequence[str], rows: Sequence[Row], window: Mapping[str, Any]) -> str:
@@ -61,12 +60,29 @@ def next_of(query: Query, columns: Sequence[str], rows: Sequence[Row], window: M
         if field is None:
             words.append(word)
         elif row.get(field[1]) is not None:
-            words.append(shlex.quote(str(row[field[1]])))
+            value = str(row[field[1]])
+            if len(value) > MOST_NAME_CHARACTERS:  # nobody would type it
+                return OVERVIEW
+            words.append(_shell_word(value))
         elif words and words[-1].startswith("-"):
             words.pop()
         else:
             return OVERVIEW
     return " ".join([*words, *_window_words(words, window)])
+
+
+def _shell_word(text: str) -> str:
+    """Return ``text`` as one word of a shell, with escapes ($'…') for characters that a terminal does not show."""
+    if not text.strip() or visible_name(text) == text:
+        return shlex.quote(text)
+    plain = text.replace("\\", "\\\\").replace("'", "\\'")
+    shown = "".join(each if each.isascii() and each.isprintable() else _shell_escape(each) for each in plain)
+    return f"$'{shown}'"
+
+
+def _shell_escape(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 128 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _window_words(words: list[str], window: Mapping[str, Any]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -17,7 +16,7 @@ from tooltrace.cli.output_file import form_of, output_to
 from tooltrace.errors import UnsupportedByStore
 from tooltrace.recording.settings import default_address, default_store
 from tooltrace.store.base import StoreBackend, open_store
-from tooltrace.store.url import Place, address_of
+from tooltrace.store.url import Address, Place, place_of
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -38,8 +37,8 @@ class _PlaceType(click.Path):
     """Parameter type for a path, or the address of a remote store."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        address = address_of(value) if isinstance(value, str) else None
-        return address or super().convert(value, param, ctx)
+        place = place_of(value) if isinstance(value, str) else value
+        return place if isinstance(place, Address) else super().convert(value, param, ctx)
 
 
 def _local_path(_ctx: click.Context, place: Place | None) -> Path:
@@ -58,7 +57,7 @@ def _folded_path(ctx: click.Context, place: Place | None) -> Path:
 
 def _open_for_reading(_ctx: click.Context, place: Place | None) -> StoreBackend:
     store = _open(place)
-    with suppress(UnsupportedByStore):
+    if store.files is not None:
         fold_ahead(store.path)
     return store
 
@@ -67,9 +66,10 @@ def _open_or_journals(ctx: click.Context, place: Place | None) -> StoreBackend:
     """Return the store, or its journals alone where the option ``--journals-only`` is set."""
     if not ctx.params.get("journals_only"):
         return _open_for_reading(ctx, place)
-    from tooltrace.store.duckdb_store import DuckDBStore
-
-    return DuckDBStore(_local_path(ctx, place), journals_only=True)
+    try:
+        return _open(place).journals_only()
+    except UnsupportedByStore as error:
+        raise click.BadParameter(str(error), param_hint="'--journals-only'") from error
 
 
 def _open_unfolded(_ctx: click.Context, place: Place | None) -> StoreBackend:

@@ -56,6 +56,7 @@ def output_to(path: Path | None) -> Iterator[None]:
         return
     from tooltrace.exporters.atomic_file import AtomicFile
 
+    # The file is opened first, so that a path that cannot be written fails before the work is done.
     file, text = AtomicFile(path), io.StringIO()
     complete = False
     try:

@@ -18,7 +18,7 @@ from tooltrace.errors import ConfigError, UnsupportedByStore
 from tooltrace.recording.settings import Settings
 from tooltrace.store.background import BackgroundFold
 from tooltrace.store.base import StoreBackend
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.store_file import check_location
 
 if TYPE_CHECKING:
     from tooltrace.ingest.receiver.ingester import Receiver
@@ -100,7 +100,7 @@ def serve(
     except ConfigError as error:
         raise UsageError(str(error)) from error
     site = Site.of(store, host=host, names=allow_host, token=token, prefix=prefix)
-    with _background_fold(store):
+    with _background_fold(store, receives=otlp):
         try:
             _run(site, journal, capture, host, port, grpc_port)
         except ConfigError as error:  # a port that is in use is not wrong usage
@@ -108,15 +108,19 @@ def serve(
 
 
 @contextlib.contextmanager
-def _background_fold(store: StoreBackend) -> Iterator[None]:
-    """Let a background process fold the journals of a local store until the block ends."""
-    try:
-        path = store.path
-    except UnsupportedByStore:
+def _background_fold(store: StoreBackend, *, receives: bool) -> Iterator[None]:
+    """Let a background process fold the journals of a local store until the block ends.
+
+    It needs the journal folder. Without a store, the folder is created only for a receiver of records.
+    """
+    paths = store.files
+    if paths is None:
         yield
         return
-    fold = BackgroundFold(StorePaths.of(path))
-    if path.parent.is_dir():
+    path = store.path
+    check_location(path)
+    fold = BackgroundFold(paths)
+    if path.parent.is_dir() and (receives or path.exists() or paths.journal.exists()):
         fold.start()
     try:
         yield
@@ -144,7 +148,7 @@ def _local_path(store: StoreBackend) -> Path:
         return store.path
     except UnsupportedByStore as error:
         raise UsageError(
-            f"--otlp needs the path of a local store, but {store} is read-only. Send the spans to its collector instead"
+            f"--otlp needs the path of a local store, got {store}: send the spans to its collector instead"
         ) from error
 
 

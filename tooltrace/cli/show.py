@@ -11,6 +11,7 @@ import click
 from tooltrace.analysis import query_store
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.options import examples, limit_option, output_options, place_option
+from tooltrace.cli.wrapping import print_wrapped
 from tooltrace.errors import QueryError
 from tooltrace.store.base import StoreBackend, open_store
 
@@ -70,7 +71,6 @@ def _show_conversation(conversation: str, store: StoreBackend, form: str, *, ful
     from tooltrace.cli.conversation_view import conversation_lines
     from tooltrace.cli.output import write
     from tooltrace.cli.table import console
-    from tooltrace.cli.wrapping import print_wrapped
 
     result = query_store(store, "steps", conversation=conversation)
     is_trace = not result.rows  # loops of calls without a conversation have the id of their trace
@@ -93,7 +93,6 @@ def _show_conversation(conversation: str, store: StoreBackend, form: str, *, ful
 def _print(rows: list[dict[str, Any]], store: StoreBackend, *, full: bool) -> None:
     from tooltrace.cli.call_view import call_lines
     from tooltrace.cli.table import console
-    from tooltrace.cli.wrapping import print_wrapped
 
     out = console()
     labels, gates = (query_store(store, name, call_id=rows[0]["call_id"]).dicts() for name in ("labels", "call_gates"))

@@ -10,7 +10,7 @@ from tooltrace.analysis import find, query_store
 from tooltrace.analysis.verdict import INCIDENT_FAILURES, Verdict, tools_verdict
 from tooltrace.cli.next_command import program, store_words
 from tooltrace.cli.sanitize import clean
-from tooltrace.cli.wrapping import echo_sentence
+from tooltrace.cli.wrapping import echo_command, echo_sentence
 from tooltrace.errors import StoreMissing
 from tooltrace.recording.settings import default_address, default_store
 from tooltrace.report.i18n import Translations
@@ -73,4 +73,4 @@ def _print_commands(commands: list[str], store: StoreBackend) -> None:
     click.echo("Next:")
     for command in commands:
         words = "" if command == "--help" else store_words(store)
-        click.echo(clean(f"  {program()} {command}{words}"))
+        echo_command(f"{program()} {command}{words}", indent=2)

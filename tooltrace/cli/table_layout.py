@@ -30,6 +30,8 @@ class TableLayout:
     """Names of the columns for which the terminal is too narrow."""
     left_out: int = 0
     """Number of rows that say nothing."""
+    without: tuple[str, ...] = ()
+    """Names of the columns that are 0 or NULL in those rows."""
     cut: int = 0
     """Number of further rows, beyond a limit."""
 
@@ -37,7 +39,8 @@ class TableLayout:
         """Return sentences on what is left out, or an empty text."""
         if not self.rows:
             return ""
-        parts = [f"{self.left_out:,} row{'s' if self.left_out > 1 else ''} without data"] if self.left_out else []
+        nothing = " and ".join(self.without)
+        parts = [f"{self.left_out:,} row{'s' if self.left_out > 1 else ''} without {nothing}"] if self.left_out else []
         parts += [f"columns without values ({', '.join(self.empty)})"] if self.empty else []
         parts += [f"columns for a wider terminal ({', '.join(self.narrow)})"] if self.narrow else []
         sentences = [f"{len(self.rows):,} of {len(self.rows) + self.cut:,} rows (--limit)."] if self.cut else []
@@ -69,17 +72,18 @@ def choose(
     columns are 0 or NULL is left out, unless that holds for all rows. Columns of groups are always shown. A result of one
     row keeps all its columns, and is printed as a list where it is too wide.
     """
-    telling = _telling_rows(result, hidden)
-    rows = telling[:limit]
-    shown, empty = _telling_columns(result, rows)
+    filled = _rows_with_data(result, hidden)
+    rows = filled[:limit]
+    shown, empty = _columns_with_data(result, rows)
     narrow = set() if len(result.rows) == 1 else _narrow(result, rows, shown, important, width)
     return TableLayout(
         tuple(at for at in shown if at not in narrow),
         tuple(rows),
         empty=tuple(empty),
         narrow=tuple(result.fields[at].name for at in shown if at in narrow),
-        left_out=len(result.rows) - len(telling),
-        cut=len(telling) - len(rows),
+        left_out=len(result.rows) - len(filled),
+        without=tuple(name for name in hidden if name in result.columns),
+        cut=len(filled) - len(rows),
     )
 
 
@@ -99,13 +103,13 @@ def total_width(columns: Sequence[ResultColumn], cells: Sequence[Sequence[str]])
     return sum(min_width(column, [line[at] for line in cells]) + 2 for at, column in enumerate(columns))
 
 
-def _telling_rows(result: QueryResult, hidden: Collection[str]) -> list[Row]:
+def _rows_with_data(result: QueryResult, hidden: Collection[str]) -> list[Row]:
     at = [result.columns.index(name) for name in hidden if name in result.columns]
     rows = [row for row in result.rows if any(row[position] for position in at)] if at else []
     return rows or list(result.rows)
 
 
-def _telling_columns(result: QueryResult, rows: Sequence[Row]) -> tuple[list[int], list[str]]:
+def _columns_with_data(result: QueryResult, rows: Sequence[Row]) -> tuple[list[int], list[str]]:
     shown: list[int] = []
     empty: list[str] = []
     for at, column in enumerate(result.fields):

@@ -15,6 +15,8 @@ from tooltrace.cli.errors import error_message, until_stopped
 from tooltrace.cli.known_names import require_known
 from tooltrace.cli.options import examples, format_option, limit_option, place_option, tool_option
 from tooltrace.cli.sanitize import clean
+from tooltrace.cli.wrapping import print_wrapped
+from tooltrace.core.records import ENDINGS
 from tooltrace.errors import StoreBusy, StoreLocked, StoreMissing
 from tooltrace.store.base import StoreBackend
 
@@ -31,7 +33,6 @@ _INDENT = 13
 """Position of the name of the tool, behind the time."""
 
 STYLES = {"success": "green", "partial": "yellow", "error": "bold red"}
-ENDINGS = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired")
 
 
 @click.command(
@@ -74,7 +75,6 @@ def tail(
     from tooltrace.cli.live_rows import RowFollower
     from tooltrace.cli.loop_rows import LoopFollower, loop_line
     from tooltrace.cli.table import console
-    from tooltrace.cli.wrapping import print_wrapped
 
     out = console()
     with until_stopped():

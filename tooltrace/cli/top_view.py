@@ -149,6 +149,7 @@ class TopView:
         most = max(row["attempts"] for row in self.parts[tool]) or 1
         bars = Text()
         for row in self.parts[tool]:
+            # Intervals without attempts have no row: they are blanks between the bars.
             place = round((row["started"] - first).total_seconds() / row["seconds"])
             bars.append(" " * (place - len(bars)))
             height = -(-row["attempts"] * len(_BARS) // most) or 1

@@ -104,6 +104,7 @@ class JsonAttributes:
     def as_json_object(self, column: str, without: frozenset[str] = frozenset(), unless: str = "false") -> str:
         """Return the same as :meth:`MapAttributes.as_json_object`."""
         conditions = [f"NOT has([{quote_literals(without)}], k) AND NOT ({unless})"] if without else []
+        # The column of keys has the names as they were sent; JSON itself splits a name at its dots.
         pairs = f"arrayFilter(k -> {' AND '.join(conditions) or 'true'}, {column}Keys)"
         text = f"toJSONString({column})"
         members = f"arrayMap(k -> concat(toJSONString(toString(k)), ':', {_walk(text)}), {pairs})"

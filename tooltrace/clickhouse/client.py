@@ -39,6 +39,7 @@ class ClickHouseConnection:
             raise ConfigError(f"{address}: variant must be map or json; got {self._options['variant']}")
         path = "" if address.scheme == "chdb" else unquote(parts.path.strip("/"))
         self.database = path or self._options.get("database", DATABASE)
+        # Otherwise the client waits for an HTTP answer that never comes, and reports only a broken connection.
         if parts.port in _NATIVE:
             raise ConfigError(
                 f"{address}: port {parts.port} is ClickHouse's native protocol, and tooltrace uses HTTP: "

@@ -85,6 +85,7 @@ CONVENTIONS: Final = (
     SqlConvention(
         "gen_ai",
         _gen_ai,
+        # The tool's name follows the prefix: 13 characters here, 11 below; ClickHouse counts from 1.
         f"if(startsWith({SPAN_NAME}, 'execute_tool '), substring({SPAN_NAME}, 14), NULL)",
     ),
     SqlConvention("pydantic_ai", _pydantic_ai),

@@ -54,6 +54,7 @@ def _names_call(record: Record) -> TypeGuard[Correction]:
 
 def _named(attempts: Rows, corrected_at: datetime) -> str:
     """Return the span id of the last attempt before ``corrected_at``, by the rules of a local store."""
+    # The rows are read through DuckDB, whose timestamps are UTC without a zone.
     at = corrected_at.astimezone(UTC).replace(tzinfo=None)
 
     def precedence(row: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -74,6 +74,8 @@ def _attempts(database: str) -> str:
         f"if(is_corrected, {corrected[name]}, {name}) AS {name}" if name in corrected else quote_identifier(name)
         for name in ATTEMPTS.names
     )
+    # ``transform`` needs arrays with a type, so an empty text stands at 0 before the span ids: the place of a
+    # correction counts from 1, and 0 means that there is none.
     return f"""\
 WITH
     (SELECT groupArray(({", ".join(_MEMBERS)})) FROM {_qualified(database, CORRECTIONS_IN_FORCE)}) AS in_force,

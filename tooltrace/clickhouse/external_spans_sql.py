@@ -30,6 +30,7 @@ def aliases(reader: Reader) -> dict[str, str]:
         "params": f"if(is_mcp, nullIf({params}, ''), NULL)",
         "given_text": coalesce_attribute(reader, "arguments", "nullIf(JSONExtractRaw(params, 'arguments'), '')"),
         "given": _opened(_structure("given_text")),
+        # An alias may use the ones before it, so that each expression is written, and evaluated, once.
         "own_given": _traceloop(),
         "result_text": coalesce_attribute(reader, "result"),
         "answer": _structure("result_text", f"NOT is_openinference OR {mime}"),
@@ -59,6 +60,7 @@ def _opened(json: str) -> str:
     )
     both = f"concat(substring({by_name}, 1, length({by_name}) - 1), if({by_name} = '{{}}', '', ','), '\"args\":', {positional}, '}}')"
     made = f"multiIf(NOT ({wrapped}), json, {positional} IN ('', {_NOTHING}), {by_name}, {both})"
+    # A lambda instead of the text itself: the expression uses its argument ten times, and arguments nest.
     return f"arrayMap(json -> {made}, [{json}])[1]"
 
 

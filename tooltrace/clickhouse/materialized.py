@@ -77,8 +77,10 @@ def table_statements(
             for kind in _kinds(table)
         ]
         statements += [f"DROP VIEW IF EXISTS {fill}" for fill in fills]
+        # Without external spans the second view has no SELECT: it is only dropped, in case an earlier run created it.
         for fill, select in zip(fills, selects, strict=False):
             statements += [
+                # The view first: rows that arrive during the INSERT are stored twice, and merged, but none is missed.
                 f"CREATE MATERIALIZED VIEW {fill} TO {name} AS\n{select}",
                 f"INSERT INTO {name} ({_names(table)})\n{select}",
             ]

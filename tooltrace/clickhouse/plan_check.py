@@ -37,6 +37,7 @@ def _tables_read(nodes: list[str], known: Collection[str]) -> Iterator[str]:
     for number, node in enumerate(nodes):
         kind, _, rest = node.strip().partition(" ")
         name = rest.partition(" (")[0]
+        # A function that stands in FROM is a table function.
         behind = number > 0 and nodes[number - 1].strip().startswith("TableExpression")
         if kind == "TableIdentifier" and name not in known:
             yield name
@@ -51,6 +52,7 @@ def _tables_read(nodes: list[str], known: Collection[str]) -> Iterator[str]:
 def _tables_named(nodes: list[str]) -> Iterator[str]:
     """Yield the tables that an IN names: a bare name after IN is a table."""
     depth = _depth(nodes[0])
+    # The first three lines are the function, its list of arguments and the tested value.
     for node in nodes[3:]:
         if _depth(node) <= depth:
             return

@@ -112,6 +112,7 @@ class ClickHouseSession:
         """Return the result of ``script``. ``types``: types of columns that ClickHouse does not distinguish."""
         with self._temp_tables(script) as left:
             data = self._connection.run(
+                # Parquet: its types are those of DuckDB, where JSON or text would lose them.
                 lambda: self._client.raw_query(script.select, settings={**self._bound, **left}, fmt="Parquet")
             )
         return relation(data, types or {})
@@ -119,6 +120,7 @@ class ClickHouseSession:
     @contextmanager
     def _temp_tables(self, script: TranslatedQuery) -> Iterator[dict[str, Any]]:
         """Create the temporary tables of ``script`` for the block; yield the limits left for the query itself."""
+        # Temporary tables and views are named without a database in the translated SQL.
         self._command(f"USE {quote_identifier(self._connection.database)}")
         budget = QueryBudget(self._limits)
         names: list[str] = []

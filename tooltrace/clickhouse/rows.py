@@ -101,6 +101,7 @@ def _values(attributes: Mapping[str, Any], variant: Variant) -> dict[str, Any]:
 def _attributes(of: str, attributes: Mapping[str, Any], variant: Variant) -> dict[str, Any]:
     columns: dict[str, Any] = {f"{of}Attributes": _values(attributes, variant)}
     if variant == "json":
+        # The exporter writes the names too, because a JSON column splits them at their dots.
         columns[f"{of}AttributesKeys"] = list(attributes)
     return columns
 

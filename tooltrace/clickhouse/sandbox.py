@@ -72,6 +72,7 @@ class ClickHouseSandbox:
 
     def _execute(self, sql: str, limits: SandboxLimits) -> DuckDBPyRelation:
         try:
+            # One row more than allowed shows that the result was cut.
             with connect(self._address, settings_for(limits), limits.rows + 1) as session:
                 return session.sql(sql, only=NAMES | self._exporter_tables())
         except QueryError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, time, timedelta
@@ -14,7 +15,7 @@ from tooltrace.clickhouse.corrected_calls import with_span_ids
 from tooltrace.clickhouse.corrections_sql import CORRECTIONS_IN_FORCE
 from tooltrace.clickhouse.exporter import create
 from tooltrace.core.records import Correction, Record, SavedQuery
-from tooltrace.errors import StoreError, StoreMissing, UnsupportedByStore
+from tooltrace.errors import StoreError, StoreMissing, TooltraceError, UnsupportedByStore
 from tooltrace.exporters import registry
 from tooltrace.exporters.protocol import Destination, ExportError, Target
 from tooltrace.store.base import Cancellation, SqlSandbox, StoreBackend
@@ -53,6 +54,8 @@ def send(address: Address, records: Sequence[Record]) -> str:
 
 _PAGE_ROWS: Final = 1_000
 """Attempts of a scan in memory at once: a result may be large."""
+
+_ERROR_CODE: Final = re.compile(r"\(([A-Z][A-Z_]+)\)")
 
 UNITS: Final = {"flag": "BOOLEAN", "mark": "BOOLEAN"}
 """Types of columns by unit, where ClickHouse's type is less exact."""
@@ -175,6 +178,14 @@ class ClickHouseStore(StoreBackend):
                     f"the store {self} lacks the view {CORRECTIONS_IN_FORCE}, which applies corrections: run tooltrace "
                     "clickhouse init --apply, with the options of its first run; nothing was recorded"
                 )
+
+    def safe_message(self, error: TooltraceError) -> str:
+        """Return only the code of an error of the engine, which quotes values anywhere in its text. See StoreBackend."""
+        text = str(error)
+        if "DB::Exception" not in text and "Code: " not in text:
+            return text
+        codes = _ERROR_CODE.findall(text)
+        return f"the query failed ({codes[-1] if codes else 'unknown error'}): check its names and types"
 
     def destination(self) -> Destination:
         """Return the collector that the environment names, else the insertion of calls. See StoreBackend."""

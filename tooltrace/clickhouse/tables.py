@@ -186,8 +186,10 @@ def _spans(tables: Tables, reader: Reader) -> str:
         "status": "nullIf(lower(toString(StatusCode)), 'unset')",
         "status_message": "nullIf(StatusMessage, '')",
         "attributes": reader.as_json_object("SpanAttributes"),
-        "events": _listed("Events", {"name": "Name", "at": "Timestamp", "attributes": "Attributes"}, reader),
-        "links": _listed("Links", {"trace_id": "TraceId", "span_id": "SpanId", "attributes": "Attributes"}, reader),
+        "events": _nested_as_json("Events", {"name": "Name", "at": "Timestamp", "attributes": "Attributes"}, reader),
+        "links": _nested_as_json(
+            "Links", {"trace_id": "TraceId", "span_id": "SpanId", "attributes": "Attributes"}, reader
+        ),
         "scope": "nullIf(ScopeName, '')",
         "scope_version": "nullIf(ScopeVersion, '')",
     }
@@ -196,7 +198,7 @@ def _spans(tables: Tables, reader: Reader) -> str:
     return _select(columns, tables.of(tables.traces), f"NOT {reader.has('SpanAttributes', MARK)}{calls}")
 
 
-def _listed(nested: str, members: Mapping[str, str], reader: Reader) -> str:
+def _nested_as_json(nested: str, members: Mapping[str, str], reader: Reader) -> str:
     """Return a ``Nested`` as the text of a JSON array of objects."""
     parts = ", ".join(f"m.{number}" for number in range(1, len(members) + 1))
     shape = ", ".join(f"{name} {reader.kind if name == 'attributes' else 'String'}" for name in members)
@@ -205,7 +207,7 @@ def _listed(nested: str, members: Mapping[str, str], reader: Reader) -> str:
     return f"if(empty({nested}.{next(iter(members.values()))}), NULL, toJSONString({made}))"
 
 
-def _named(event: str) -> str:
+def _is_event(event: str) -> str:
     return f"EventName = {quote_literal(event)}"
 
 
@@ -223,11 +225,12 @@ def _events(tables: Tables, reader: Reader, table: Table, event: str, fields: Ma
             columns[column.name] = expressions[column.name]
             continue
         columns[column.name] = converted(column.type, reader.text("LogAttributes", fields[column.name]))
+    # A correction may name a span alone; a missing call id then means that no call is named.
     if "call_id" in fields and table is not CORRECTIONS:
         columns["call_id"] = f"ifNull({columns['call_id']}, {columns['span_id']})"
     needed = [fields[column.name] for column in table.columns if column.required and column.name in fields]
     present = [reader.has("LogAttributes", key) for key in needed if key != names.TOOL_CALL_ID]
-    return _select(columns, tables.of(tables.logs), " AND ".join([_named(event), *present]))
+    return _select(columns, tables.of(tables.logs), " AND ".join([_is_event(event), *present]))
 
 
 def _outcomes(tables: Tables, reader: Reader) -> str:
@@ -282,4 +285,4 @@ def _outcomes(tables: Tables, reader: Reader) -> str:
         "conversation_id": f"if({is_native} OR {of_conversation}, {text[names.CONVERSATION_ID]}, NULL)",
     }
     complete = f"({is_native} OR ({columns['call_id']} IS NOT NULL OR SpanId <> '' OR {of_conversation}) AND ({verdict} IS NOT NULL OR {usable} IS NOT NULL))"
-    return _select(columns, tables.of(tables.logs), f"{_named(names.EVALUATION_EVENT)} AND {complete}")
+    return _select(columns, tables.of(tables.logs), f"{_is_event(names.EVALUATION_EVENT)} AND {complete}")

@@ -35,6 +35,7 @@ def statements(tables: Tables, database: str, *, materialized: bool = False) -> 
         name: f"{sql}\n{SETTINGS}, {MATERIALIZED_SETTINGS}"
         for name, sql in materialized_selects(database, stored).items()
     }
+    # The name ``attempts`` is that of the view with corrections, over the recorded ones.
     base[RECORDED_ATTEMPTS] = base.pop(ATTEMPTS.name)
     base |= {
         name: f"{sql}\n{SETTINGS}"

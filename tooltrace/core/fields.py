@@ -164,6 +164,7 @@ def _text(value: Any) -> str:
 
 def _integer(value: Any) -> int:
     number = int(value)
+    # accepts 3 and "3", refuses 3.0, True and "3.0": a value must not change where it is read
     if isinstance(value, float | bool) or number != value != str(number) or not -(2**63) <= number < 2**63:
         raise ValueError
     return number

@@ -1,4 +1,7 @@
-"""The registry of objects that a forked child resets: one hook for the whole package."""
+"""The registry of objects that a forked child resets, by one hook for all of them.
+
+The locks of stores (``store.file_lock``) and leased connections (``store.reader``) need hooks of their own.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ class Resettable(Protocol):
 
 
 _T = TypeVar("_T", bound=Resettable)
+# weak, so that a recorder that was replaced by ``configure`` can be freed
 _objects: WeakSet[Resettable] = WeakSet()
 
 generation = 0
@@ -48,6 +52,7 @@ class ForkSafeLock:
 def _reset_all() -> None:
     global generation  # noqa: PLW0603 - the state of a process
     generation += 1
+    # a copy: a reset may register further objects
     for item in list(_objects):
         item.reset_after_fork()
 

@@ -37,6 +37,7 @@ def checked_keywords(*, renamed: Mapping[str, str] | None = None, hint: str = ""
             return kwargs
 
         def call(*args: Any, **kwargs: Any) -> Any:
+            # a call with known names pays for one comparison
             return func(*args, **(kwargs if kwargs.keys() <= known else checked(kwargs)))
 
         async def acall(*args: Any, **kwargs: Any) -> Any:

@@ -33,6 +33,7 @@ class LruMap(Generic[T]):
 
     def get(self, call: Hashable) -> T | None:
         """Return the value of ``call``, or None."""
+        # without the lock: one operation of a dict is atomic
         return self._items.get(call)
 
     def pop(self, call: Hashable) -> T | None:
@@ -44,6 +45,7 @@ class LruMap(Generic[T]):
         """Store ``value`` for ``call``, and make ``call`` the most recent."""
         with self._lock:
             items = self._items
+            # a dict keeps the order of insertion: the most recent entry is the last
             if call in items:
                 del items[call]
             items[call] = value

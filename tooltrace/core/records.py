@@ -8,7 +8,7 @@ microseconds.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Struct
 
@@ -16,6 +16,7 @@ from tooltrace.core.fields import About
 from tooltrace.redact.snapshot import Json
 
 __all__ = [
+    "ENDINGS",
     "RECORD_TYPES",
     "Correction",
     "Gate",
@@ -28,6 +29,9 @@ __all__ = [
     "Span",
     "ToolCall",
 ]
+
+ENDINGS: Final = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired")
+"""The values of ``ToolCall.ending``."""
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
@@ -87,7 +91,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     ending: Annotated[
         str,
         About(
-            "How the attempt ended: returned, raised, cancelled, abandoned, paused, declined or expired.",
+            f"How the attempt ended: {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.",
             "tooltrace.ending",
         ),
     ] = "returned"

@@ -241,7 +241,8 @@ class ToolResponse(_Part):
     """A note beside the output, such as the working directory; the message for the model has it on a line of its own."""
     paused: PausedCall | None = None
     """The paused call, to be resumed later, where the call waits for a person and has no answer yet."""
-    meta: ResponseMeta = ResponseMeta.model_construct()  # the constructor would build the validators during the import
+    # the constructor would build the validators during the import
+    meta: ResponseMeta = ResponseMeta.model_construct()
 
     error: ClassVar[_ErrorAccess] = _ErrorAccess()
 

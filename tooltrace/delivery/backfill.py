@@ -125,6 +125,7 @@ class Replay:
         Raises Unavailable if the destination did not accept a batch for five minutes, or ``stop`` is set.
         """
         try:
+            # the interrupted batch is formed again with the same records, so that its acknowledged parts are not repeated
             for part in self._history.batches(self._progress.places, first=self._progress.under_way):
                 if self._stop.is_set():
                     raise Unavailable("the replay was stopped")
@@ -152,7 +153,7 @@ class Replay:
 
     def _acknowledged(self, name: str) -> None:
         self._progress.taken.append(name)
-        # Save after each acknowledged part, so that a restart does not send the part twice.
+        # after each part, so that a restart does not send it twice
         self._save_progress()
 
     def _save_progress(self) -> None:

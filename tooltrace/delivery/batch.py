@@ -26,7 +26,7 @@ ONLY_PART: Final = ""
 
 
 @dataclass(frozen=True, slots=True)
-class RejectedRecords:
+class RefusedRecords:
     """Records that a destination refused."""
 
     part: str
@@ -58,7 +58,7 @@ class DeliveryBatch:
         *,
         acknowledged: Iterable[str] = (),
         on_acknowledged: Callable[[str], None] = lambda _part: None,
-        on_refused: Callable[[RejectedRecords], None] = lambda _refusal: None,
+        on_refused: Callable[[RefusedRecords], None] = lambda _refusal: None,
     ) -> None:
         self._destination = destination
         self._records = records
@@ -78,7 +78,7 @@ class DeliveryBatch:
         """Send the remaining records. Raises Unavailable if some must wait."""
         while self._parts:
             part = self._parts[0]
-            while self._pieces or self._is_second_chance():
+            while self._pieces or self._requeue_suspects():
                 self._send(part, self._pieces[0])
             self._settle_suspects(part)
             self._parts.popleft()
@@ -99,12 +99,14 @@ class DeliveryBatch:
                 self._destination.send_part(part, piece.records)
             else:
                 self._destination.send(piece.records)
+        # accepted: the destination has the others, and does not say which ones it refused
         except PartlyRefused as error:
-            self._on_refused(RejectedRecords(part, str(error), error.count))
+            self._on_refused(RefusedRecords(part, str(error), error.count))
         except Refused as error:
             self._pieces.popleft()
             self._refused(part, piece, error)
             return
+        # any class: a destination may be the user's own, and must not end the delivery
         except Exception as error:
             unavailable = _as_unavailable(error)
             piece.tries += 1
@@ -118,9 +120,9 @@ class DeliveryBatch:
 
     def _refused(self, part: str, piece: Slice, error: Refused) -> None:
         if error.whole:
-            self._on_refused(RejectedRecords(part, str(error), error.count or len(piece.records)))
+            self._on_refused(RefusedRecords(part, str(error), error.count or len(piece.records)))
         elif len(piece.records) == 1:
-            self._on_refused(RejectedRecords(part, str(error), 1, piece.records[0]))
+            self._on_refused(RefusedRecords(part, str(error), 1, piece.records[0]))
         else:
             self._halve(piece, tries=0)
 
@@ -132,6 +134,7 @@ class DeliveryBatch:
         if len(piece.records) == 1:
             self._suspects.append((piece.records[0], error))
         else:
+            # one more failure is enough for a half: the whole has used up the other tries
             self._halve(piece, tries=DOUBTS - 1)
             self._pieces.rotate(-2)
         if not self._accepted and len(self._pieces) + len(self._suspects) >= DOUBTFUL_PIECES:
@@ -139,6 +142,7 @@ class DeliveryBatch:
 
     def _halve(self, piece: Slice, tries: int) -> None:
         middle = len(piece.records) // 2
+        # extendleft reverses: the first half is at the front afterwards
         self._pieces.extendleft((Slice(piece.records[middle:], tries), Slice(piece.records[:middle], tries)))
 
     def _defer_all(self, error: Unavailable) -> NoReturn:
@@ -148,7 +152,7 @@ class DeliveryBatch:
         self._suspects, self._pieces = [], deque([Slice(left)])
         raise error
 
-    def _is_second_chance(self) -> bool:
+    def _requeue_suspects(self) -> bool:
         """Queue each suspect once more after something was accepted; return whether any was queued.
 
         The destination may have recovered in the meantime.
@@ -161,19 +165,20 @@ class DeliveryBatch:
         return True
 
     def _settle_suspects(self, part: str) -> None:
-        """Reject the suspects, or defer them if nothing else was accepted either."""
+        """Give the suspects up as refused, or defer them if nothing else was accepted either."""
         if not self._suspects:
             return
         if not self._accepted:
             self._defer_all(self._suspects[-1][1])
         suspects, self._suspects = self._suspects, []
         for record, error in suspects:
-            self._on_refused(RejectedRecords(part, str(error), 1, record))
+            self._on_refused(RefusedRecords(part, str(error), 1, record))
 
 
 def _as_unavailable(error: Exception) -> Unavailable:
     """Convert any exception into Unavailable: a user's own destination may raise any."""
     if isinstance(error, Unavailable):
         return error
+    # an OSError is about the connection or the disk; any other exception may come from one record
     doubtful = not isinstance(error, OSError) or isinstance(error, ExportError)
     return Unavailable(f"{type(error).__name__}: {error}", doubtful=doubtful)

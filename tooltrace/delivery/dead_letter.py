@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from tooltrace.core.records import Loss, Record
-from tooltrace.delivery.batch import RejectedRecords
+from tooltrace.delivery.batch import RefusedRecords
 from tooltrace.faults import faults
 from tooltrace.store.delivery_cursors import DestinationFiles
 from tooltrace.store.journal import Journal
@@ -27,15 +27,16 @@ class DeadLetterWriter:
         self._journal = Journal(files.paths.journal)
         self.count = 0
 
-    def add(self, rejected: RejectedRecords) -> None:
+    def add(self, refused: RefusedRecords) -> None:
         """Record the refusal as a loss in the journal. Raises OSError."""
-        name = f"{self._files.name} {rejected.part}".strip()
-        if rejected.record is not None:
-            self._set_aside(rejected.record)
-        self.count += rejected.count
-        now, detail = datetime.now(UTC), f"{name}: {rejected.reason}"[:500]
-        self._journal.write(encode(Loss(reason=REASON, count=rejected.count, at=now, detail=detail, pid=os.getpid())))
-        message = f"tooltrace: {name} rejected {rejected.count} records permanently: {rejected.reason}"
+        name = f"{self._files.name} {refused.part}".strip()
+        # before it is counted: after a kill in between, the record is refused again, set aside again, and counted once
+        if refused.record is not None:
+            self._set_aside(refused.record)
+        self.count += refused.count
+        now, detail = datetime.now(UTC), f"{name}: {refused.reason}"[:500]
+        self._journal.write(encode(Loss(reason=REASON, count=refused.count, at=now, detail=detail, pid=os.getpid())))
+        message = f"tooltrace: {name} rejected {refused.count} records permanently: {refused.reason}"
         faults.warn_once(f"{REASON}_{name}", message)
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from threading import Event
 from typing import Any, Final
 
 from tooltrace.core.records import Record, Span, ToolCall
-from tooltrace.delivery.batch import DeliveryBatch, RejectedRecords
+from tooltrace.delivery.batch import DeliveryBatch, RefusedRecords
 from tooltrace.delivery.dead_letter import DeadLetterWriter
 from tooltrace.delivery.retry import RetryLoop, RetryPolicy
 from tooltrace.errors import StoreError
@@ -60,7 +60,7 @@ class Delivery:
     @property
     def is_unavailable(self) -> bool:
         """Whether the last attempt to send failed."""
-        return self._retry.is_away
+        return self._retry.is_unavailable
 
     @property
     def waiting_bytes(self) -> int:
@@ -114,6 +114,7 @@ class Delivery:
     def _done(self, chunk: JournalChunk) -> None:
         cursor, present = self.cursor, self._files.paths.journals()
         reached = {**self._offsets, **chunk.ends}
+        # without the journals that a fold has removed, so that the cursor does not grow
         cursor.journals = {name: end for name, end in reached.items() if name in present}
         cursor.sending, cursor.taken, cursor.error, cursor.error_at = {}, [], None, None
         cursor.early += _early(chunk.records, cursor)
@@ -125,13 +126,14 @@ class Delivery:
         name = self._files.name
         message = f"tooltrace cannot deliver to {name} now ({error}); the records wait on disk"
         faults.warn_once(f"export_{name}", message, counted=False)
+        # once for each reason: a receiver that is away for days must not cause a write every minute
         if self.cursor.wait_because(str(error)):
             self._save()
 
-    def _refused(self, rejected: RejectedRecords) -> None:
+    def _refused(self, refused: RefusedRecords) -> None:
         is_split = isinstance(self._destination, MultiPartDestination) and len(self._destination.parts) > 1
-        self._dead_letters.add(rejected if is_split else replace(rejected, part=""))
-        self.cursor.refused += rejected.count
+        self._dead_letters.add(refused if is_split else replace(refused, part=""))
+        self.cursor.refused += refused.count
 
     def _save(self) -> None:
         if isinstance(self._destination, MultiPartDestination):

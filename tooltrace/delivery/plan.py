@@ -71,7 +71,7 @@ def _auto(exported: Callable[[str], bool]) -> tuple[DestinationSpec, ...]:
 def _for_signals(
     signals: tuple[str, ...], exported: Callable[[str], bool] = lambda _signal: False
 ) -> tuple[DestinationSpec, ...]:
-    # A cursor of an earlier version covered all signals: divide it, so that each signal continues where it stood.
+    # a cursor of an earlier version covered all signals: divide it, so that each signal continues where it stood
     def take_over(paths: StorePaths) -> bool:
         return divide(paths, OTLP, {signal: _cursor_name(signal) for signal in signals if not exported(signal)})
 
@@ -121,5 +121,6 @@ def _specs(one: Any) -> tuple[DestinationSpec, ...]:
             "nothing was changed"
         )
     name = getattr(one, "name", None) or type(one).__name__
-    DestinationFiles.of("x", str(name))  # raises if the name is not valid in a file name
+    # raises if the name is not valid in a file name
+    DestinationFiles.of("x", str(name))
     return (DestinationSpec(str(name), lambda _target: one, inherited=False),)

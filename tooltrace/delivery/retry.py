@@ -43,7 +43,7 @@ class RetryLoop:
         self._stop = stop
         self._policy = policy
         self._on_failure = on_failure
-        self.is_away = False
+        self.is_unavailable = False
         """Whether the last attempt to send failed."""
 
     def run(self, batch: DeliveryBatch) -> bool:
@@ -66,15 +66,16 @@ class RetryLoop:
         return True
 
     def _try(self, batch: DeliveryBatch) -> None:
-        if self.is_away and self._stop.is_set():  # woken up by ``stop``, not for another attempt
+        # woken up by ``stop``, not for another attempt
+        if self.is_unavailable and self._stop.is_set():
             raise Unavailable("the delivery is ending")
         try:
             batch.send()
         except Unavailable as error:
-            self.is_away = True
+            self.is_unavailable = True
             self._on_failure(error)
             raise
-        self.is_away = False
+        self.is_unavailable = False
 
     def _wait(self, state: RetryCallState) -> float:
         wait = wait_random_exponential(multiplier=self._policy.first, max=self._policy.longest)(state)
@@ -86,4 +87,5 @@ class RetryLoop:
         seconds = state.seconds_since_start or 0.0
         if self._policy.give_up is not None:
             return seconds > self._policy.give_up
+        # a batch of which a part was accepted must be repeated as it is
         return batch.is_untouched and seconds > self._policy.gather

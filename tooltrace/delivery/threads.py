@@ -30,6 +30,7 @@ EXIT_SECONDS: Final = 1.75
 Less than the two seconds for which it waits at all, so that a process whose receiver hangs has ended by then.
 """
 SETTLE_SECONDS: Final = 0.2
+"""Seconds that a new destination waits for another process that creates its cursor."""
 POLL_SECONDS: Final = 1.0
 """Seconds between checks of the journals, and of the destination's lock."""
 
@@ -72,9 +73,9 @@ class DeliveryThread:
 
     def reset_after_fork(self) -> None:
         """Reset the state in a forked child, where the parent's thread does not exist."""
-        usable = self._spec.inherited
         self._reset()
-        if not usable:
+        # an object that the user made has the sockets and locks of the parent: only the parent delivers to it
+        if not self._spec.inherited:
             self._stop.set()
 
     def prepare(self) -> None:
@@ -121,13 +122,14 @@ class DeliveryThread:
         thread, deadline = self._thread, self._deadline
         if thread is None or deadline is None or thread is threading.current_thread():
             return
-        while thread.is_alive() and not self._is_away() and time.monotonic() < deadline:
+        # in short waits, because the destination may become unavailable at any moment
+        while thread.is_alive() and not self._is_unavailable() and time.monotonic() < deadline:
             thread.join(0.02)
         if thread.is_alive() and self._delivery is not None:
             with suppress_faults("export"):  # abort the running request
                 self._delivery.interrupt()
 
-    def _is_away(self) -> bool:
+    def _is_unavailable(self) -> bool:
         return self._delivery is not None and self._delivery.is_unavailable
 
     def _settle(self) -> None:
@@ -144,6 +146,7 @@ class DeliveryThread:
     def _run(self) -> None:
         try:
             self._suppress_instrumentation()
+            # held for as long as this thread delivers: another process then takes over
             lock = self._files.lock()
             try:
                 self._take_turn(lock)
@@ -222,10 +225,10 @@ class DeliveryThreads:
     """The delivery threads of all destinations of this process."""
 
     def __init__(
-        self, paths: StorePaths, wishes: tuple[DestinationSpec, ...], target: Target, *, off: tuple[str, ...] = ()
+        self, paths: StorePaths, specs: tuple[DestinationSpec, ...], target: Target, *, off: tuple[str, ...] = ()
     ) -> None:
         """Create the threads. ``off``: names of destinations that are switched off in this process."""
-        self._threads = [DeliveryThread(paths, spec, target) for spec in wishes]
+        self._threads = [DeliveryThread(paths, spec, target) for spec in specs]
         self._off = [DestinationFiles.of(paths, name) for name in off]
 
     def prepare(self) -> None:
@@ -252,6 +255,6 @@ class DeliveryThreads:
     def close(self, timeout: float | None = EXIT_SECONDS) -> None:
         """Deliver the present records to all destinations in parallel, within ``timeout`` seconds."""
         deadline = time.monotonic() + min(EXIT_SECONDS if timeout is None else timeout, EXIT_SECONDS)
-        # First end all, then join: the threads share one deadline.
+        # the list ends all of them before the first is joined: they share one deadline
         for thread in [thread for thread in self._threads if thread.end(deadline)]:
             thread.join()

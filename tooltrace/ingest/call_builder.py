@@ -80,6 +80,7 @@ def build_call(external: ExternalCall, settings: Settings) -> ToolCall:
     if external.arguments is not None and attempt.captures_content:
         named = external.arguments if isinstance(external.arguments, dict) else {"input": external.arguments}
         attempt.arguments = snapshot(named)
+    # Without content a result is still read for its outcome, unless the exception is the outcome.
     if external.result is not NO_RESULT and (attempt.captures_content or external.error is None):
         set_result(attempt, external.result)
     if external.attributes:

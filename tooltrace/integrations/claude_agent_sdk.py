@@ -29,7 +29,7 @@ from typing import Any
 from tooltrace.errors import ConfigError
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.framework_call import FrameworkCall, ended_outside, spec_for
-from tooltrace.integrations.monkeypatch import MonkeyPatcher
+from tooltrace.integrations.monkeypatch import MonkeyPatcher, PatchPoint
 
 __all__ = ["FRAMEWORK", "install", "remove"]
 
@@ -82,15 +82,12 @@ def remove() -> None:
 def _hook() -> None:
     sdk = import_module("claude_agent_sdk")
     query = import_module("claude_agent_sdk._internal.query").Query
-    points: list[tuple[Any, str, Callable[..., Any]]] = [
+    points: list[PatchPoint] = [
         (query, "__init__", _new_session),
         (query, "_handle_sdk_mcp_request", _local_tool),
         (sdk, "_tool_error_result", _tool_error),
     ]
-    for owner, name, _ in points:
-        vars(owner)[name]  # a KeyError here means a version without this function, before anything is replaced
-    for owner, name, make in points:
-        _patches.wrap(owner, name, make)
+    _patches.wrap_all(points)
 
 
 def _new_session(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -99,6 +96,8 @@ def _new_session(original: Callable[..., Any]) -> Callable[..., Any]:
         with suppress_faults("begin"):
             session = _Session()
             setattr(self, _SESSION, session)
+            # After the SDK's own __init__, which stores the transport; it reads the messages later, from the
+            # attribute.
             self.transport = _ObservedTransport(self.transport, session)
 
     return __init__
@@ -158,6 +157,7 @@ class _Session:
         if isinstance(arguments, Mapping) and isinstance(arguments.get("subagent_type"), str):
             self._agents[block["id"]] = arguments["subagent_type"]
         enclosing = self.running.get(outer) if outer else None
+        # A subagent's call belongs inside the call that started the subagent, which the message names.
         if enclosing is not None:
             enclosing.call.enter()
         try:
@@ -234,6 +234,7 @@ def _local_tool(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _tool_error(original: Callable[..., Any]) -> Callable[..., Any]:
     def _tool_error_result(text: str) -> Any:
+        # The SDK calls this function in its except block: the exception is only known to the interpreter.
         running, error = _running.get(), sys.exc_info()[1]
         if running is not None and error is not None:
             with suppress_faults("record"):

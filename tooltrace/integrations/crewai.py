@@ -26,7 +26,7 @@ from typing import Any
 from tooltrace.errors import ConfigError
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.framework_call import FrameworkCall, spec_for
-from tooltrace.integrations.monkeypatch import MonkeyPatcher
+from tooltrace.integrations.monkeypatch import MonkeyPatcher, PatchPoint
 
 __all__ = ["FRAMEWORK", "install", "remove"]
 
@@ -86,7 +86,7 @@ def _hook() -> None:
     base, structured = import_module("crewai.tools.base_tool"), import_module("crewai.tools.structured_tool")
     usage = import_module("crewai.tools.tool_usage").ToolUsage
     native = "_execute_single_native_tool_call"
-    points: list[tuple[Any, str, Callable[..., Any]]] = [
+    points: list[PatchPoint] = [
         (import_module("crewai.events.event_bus").CrewAIEventsBus, "emit", _emission),
         (import_module("crewai.agents.crew_agent_executor").CrewAgentExecutor, native, _native),
         (import_module("crewai.experimental.agent_executor").AgentExecutor, native, _native),
@@ -101,10 +101,7 @@ def _hook() -> None:
         (structured.CrewStructuredTool, "invoke", _run),
         (structured.CrewStructuredTool, "ainvoke", _run_async),
     ]
-    for owner, name, _ in points:
-        vars(owner)[name]  # a KeyError here means a version without this function, before anything is replaced
-    for owner, name, make in points:
-        _patches.wrap(owner, name, make)
+    _patches.wrap_all(points)
 
 
 # the events of a call
@@ -244,7 +241,7 @@ def _text_parsing(original: Callable[..., Any]) -> Callable[..., Any]:
             result = original(self, *args, **options)
         finally:
             _turn.reset(token)
-        _read(turn, getattr(result, "message", result))
+        _record_seen_text(turn, getattr(result, "message", result))
         return result
 
     return parse_tool_calling
@@ -260,7 +257,7 @@ def _text_action(original: Callable[..., Any]) -> Callable[..., Any]:
             result = original(self, *args, **options)
         finally:
             _turn.reset(token)
-        _read(turn, result)
+        _record_seen_text(turn, result)
         return result
 
     return use
@@ -274,13 +271,13 @@ def _text_action_async(original: Callable[..., Any]) -> Callable[..., Any]:
             result = await original(self, *args, **options)
         finally:
             _turn.reset(token)
-        _read(turn, result)
+        _record_seen_text(turn, result)
         return result
 
     return ause
 
 
-def _read(turn: _Turn, text: Any) -> None:
+def _record_seen_text(turn: _Turn, text: Any) -> None:
     if turn.call is not None:
         turn.call.model_reads(text)
 

@@ -104,10 +104,13 @@ class FrameworkCall:
             outer, wanted, known = contexts.current.get(), text_or_none(call_id), parse_arguments(arguments)
             if wanted is None and outer.call is not None and _continues(outer.call, spec.name, known):
                 self.attempt = outer.call.open_attempt
+                # An observer around this one began the attempt; this one only adds what it knows.
                 self.attempt.set_attributes(dict(attributes or {}))
                 outer.call.names |= {spec.name, *aliases}
                 return
             begun = None if outer.call is None else outer.call.open_attempt
+            # The outer id applies to this call only if nothing else has begun under it, or if the framework gives the
+            # same id.
             inherited = outer.call is not None and (
                 outer.call.open_attempt is None if wanted is None else wanted == outer.call.value
             )
@@ -158,6 +161,7 @@ class FrameworkCall:
                 if below_other_spans:
                     outer = current_context().get(SPAN_KEY)
                     if _is_recording_elsewhere(outer):
+                        # A Context of OpenTelemetry refuses item assignment; this one is new and not shared yet.
                         dict.__setitem__(inner, SPAN_KEY, outer)
                 self._tokens = contexts.current.set(self.attempt.call_context), attach(inner)
 
@@ -277,7 +281,8 @@ def is_same_call(attempt: Attempt, tool: str, arguments: Mapping[str, Any] | Non
     """Whether a call of ``tool`` with ``arguments`` that begins inside ``attempt`` is the call of the attempt."""
     if not attempt.is_recording() or tool not in _names(attempt.spec.name):
         return False
-    if not attempt.captures_content:  # the attempt's arguments are not known
+    # Without content the attempt has no arguments to compare.
+    if not attempt.captures_content:
         return True
     return snapshot(dict(arguments or {}), attempt.settings.field_limit) == (attempt.arguments or b"{}")
 
@@ -287,14 +292,16 @@ def _continues(outer: CallId, tool: str, arguments: Mapping[str, Any] | None) ->
     return outer.open_attempt is not None and is_same_call(outer.open_attempt, tool, arguments)
 
 
-_JOINTS = re.compile(r"[_./:\-]+")
+_SEPARATORS = re.compile(r"[_./:\-]+")
 """Characters that may separate the name of a server or a toolset from that of its tool."""
 
 
 @lru_cache(maxsize=1024)
 def _names(tool: str) -> frozenset[str]:
     """Return the name of ``tool``, and its ends that may be the tool's own name, without a prefix."""
-    return frozenset({tool, *(tool[joint.end() :] for joint in _JOINTS.finditer(tool, 1) if joint.end() < len(tool))})
+    return frozenset(
+        {tool, *(tool[joint.end() :] for joint in _SEPARATORS.finditer(tool, 1) if joint.end() < len(tool))}
+    )
 
 
 def _is_recording_elsewhere(span: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import iscoroutinefunction
 from threading import RLock
 from types import FunctionType
@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 Make = Callable[[Callable[..., Any]], Callable[..., Any]]
 """Function that returns a replacement for its argument; the replacement calls the original."""
 
+PatchPoint = tuple[Any, str, Make]
+"""A class or module, the name of a function in it, and the function that wraps the original."""
 _ABSENT: Any = object()
 
 
@@ -67,15 +69,25 @@ class MonkeyPatcher:
         """Restore the originals, the last replaced first."""
         with self._lock:
             self.on = False
+            # Patches that other code has wrapped stay in the list, for the next attempt to remove them.
             self._patches = [patch for patch in reversed(self._patches) if not patch.put_back()][::-1]
 
     def wrap(self, owner: Any, name: str, make: Make) -> None:
         """Replace the function that ``owner`` itself defines under ``name``; no effect if it defines none."""
         original = vars(owner).get(name)
         if isinstance(original, FunctionType):
+            # isinstance accepts wrapt's proxies, which claim the class of what they wrap; type() shows the proxy
+            # itself.
             is_proxy = type(original) is not FunctionType and isinstance(owner, type)
             called = _as_method(original) if is_proxy else original
             self.put(owner, name, lambda: functools.wraps(original)(self._switched(called, make)))
+
+    def wrap_all(self, points: Sequence[PatchPoint]) -> None:
+        """Replace the functions of all ``points``. Raises KeyError, and replaces none, if one does not exist."""
+        for owner, name, _ in points:
+            vars(owner)[name]  # a version of the library without this function
+        for owner, name, make in points:
+            self.wrap(owner, name, make)
 
     def put(self, owner: Any, name: str, value: Callable[[], Any]) -> None:
         """Set the attribute to the result of ``value`` and store the original; only once per attribute."""
@@ -94,6 +106,7 @@ class MonkeyPatcher:
         async def coroutine(*args: Any, **kwargs: Any) -> Any:
             return await (patched if self.on else original)(*args, **kwargs)
 
+        # Libraries ask whether a function is a coroutine function before they call it.
         return coroutine if iscoroutinefunction(original) else switched
 
 

@@ -28,7 +28,7 @@ from typing import Any
 from tooltrace.errors import ConfigError
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.framework_call import FrameworkCall, spec_for
-from tooltrace.integrations.monkeypatch import MonkeyPatcher
+from tooltrace.integrations.monkeypatch import MonkeyPatcher, PatchPoint
 
 __all__ = ["FRAMEWORK", "install", "remove"]
 
@@ -83,23 +83,21 @@ def _hook() -> None:
     resolution = import_module("agents.run_internal.turn_resolution")
     batch = execution._FunctionToolBatchExecutor  # noqa: SLF001 - the SDK has no public place
     failure = "maybe_invoke_function_tool_failure_error_function"
-    points: list[tuple[Any, str, Callable[..., Any]]] = [
+    points: list[PatchPoint] = [
         (run.AgentRunner, "run", _run),
         (run.AgentRunner, "run_streamed", _run_streamed),
         (batch, "_maybe_execute_tool_approval", _approval),
         (batch, "_execute_single_tool_body", _execution),
         (execution, "_invoke_function_tool_with_metadata", _invocation),
         (execution, failure, _failure),
+        # The same functions again: both modules import them by name, so each has a reference of its own.
         (tool, "_invoke_function_tool_with_metadata", _invocation),
         (tool, failure, _failure),
         (resolution, "process_model_response", _response),
         (resolution, "_build_tool_not_found_output_items", _not_found),
         (resolution, "function_rejection_item", _rejection),
     ]
-    for owner, name, _ in points:
-        vars(owner)[name]  # a KeyError here means a version without this function, before anything is replaced
-    for owner, name, make in points:
-        _patches.wrap(owner, name, make)
+    _patches.wrap_all(points)
 
 
 # the conversation of a run
@@ -152,11 +150,11 @@ def _begin(tool: Any, context: Any, agent: Any) -> FrameworkCall:
 
 
 def _approval(original: Callable[..., Any]) -> Callable[..., Any]:
-    async def approval(self: Any, **of: Any) -> Any:
-        result = await original(self, **of)
+    async def approval(self: Any, **options: Any) -> Any:
+        result = await original(self, **options)
         if result is not None:
             with suppress_faults("record", lost=1):
-                call = _begin(of["func_tool"], of["tool_context"], self.public_agent)
+                call = _begin(options["func_tool"], options["tool_context"], self.public_agent)
                 if type(result.run_item).__name__ == "ToolApprovalItem":
                     call.finish("paused")
                 else:  # rejected by a person, or by a guardrail that runs before the approval
@@ -170,10 +168,10 @@ def _approval(original: Callable[..., Any]) -> Callable[..., Any]:
 def _rejection(original: Callable[..., Any]) -> Callable[..., Any]:
     """Record the calls that a person rejected, when their run is resumed."""
 
-    def rejection(agent: Any, tool_call: Any, **of: Any) -> Any:
-        item = original(agent, tool_call, **of)
+    def rejection(agent: Any, tool_call: Any, **options: Any) -> Any:
+        item = original(agent, tool_call, **options)
         with suppress_faults("record", lost=1):
-            call, words = _by_name(tool_call, tool_call.name, agent), of.get("rejection_message")
+            call, words = _by_name(tool_call, tool_call.name, agent), options.get("rejection_message")
             call.finish("declined", note=None if words == _REJECTED else words)
             call.model_reads(item.output)
         return item
@@ -182,14 +180,14 @@ def _rejection(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _execution(original: Callable[..., Any]) -> Callable[..., Any]:
-    async def execution(self: Any, **of: Any) -> Any:
+    async def execution(self: Any, **options: Any) -> Any:
         body = _Body()
         token = _body.set(body)
         try:
-            result = await original(self, **of)
+            result = await original(self, **options)
         except BaseException as error:
             if body.call is None:  # a guardrail or a hook of the application raised before the tool ran
-                call = _begin(of["func_tool"], of["tool_context"], self.public_agent)
+                call = _begin(options["func_tool"], options["tool_context"], self.public_agent)
                 if type(error).__name__ == "ToolInputGuardrailTripwireTriggered":
                     call.finish("declined")
                 else:
@@ -198,7 +196,7 @@ def _execution(original: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             _body.reset(token)
         if body.call is None:
-            body.call = _begin(of["func_tool"], of["tool_context"], self.public_agent)
+            body.call = _begin(options["func_tool"], options["tool_context"], self.public_agent)
             body.call.finish("declined")
         if not _is_interrupted(result):
             body.call.model_reads(result)
@@ -208,15 +206,15 @@ def _execution(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _invocation(original: Callable[..., Any]) -> Callable[..., Any]:
-    async def invocation(**of: Any) -> Any:
+    async def invocation(**options: Any) -> Any:
         body = _body.get()
         if body is None or body.call is not None:  # a realtime session invokes tools without a batch
             body = _Body()
         outer = _body.set(body)
-        body.call = call = _begin(of["function_tool"], of["context"], None)
+        body.call = call = _begin(options["function_tool"], options["context"], None)
         try:
             with call.active():
-                result = await original(**of)
+                result = await original(**options)
         except BaseException as error:
             call.raised(error)
             raise
@@ -243,11 +241,11 @@ def _invocation(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _failure(original: Callable[..., Any]) -> Callable[..., Any]:
-    async def failure(**of: Any) -> Any:
+    async def failure(**options: Any) -> Any:
         body = _body.get()
         if body is not None and body.error is None:
-            body.error = of["error"]
-        return await original(**of)
+            body.error = options["error"]
+        return await original(**options)
 
     return failure
 
@@ -261,13 +259,13 @@ def _is_interrupted(result: Any) -> bool:
 
 
 def _response(original: Callable[..., Any]) -> Callable[..., Any]:
-    def response(**of: Any) -> Any:
+    def response(**options: Any) -> Any:
         try:
-            return original(**of)
+            return original(**options)
         except Exception as error:
             with suppress_faults("record"):
-                agent = of["agent"]
-                for item in of["response"].output:
+                agent = options["agent"]
+                for item in options["response"].output:
                     name = getattr(item, "name", None)
                     if name is not None and str(error) == f"Tool {name} not found in agent {agent.name}":
                         _by_name(item, name, agent).rejected("NOT_FOUND", str(error))
@@ -277,11 +275,11 @@ def _response(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _not_found(original: Callable[..., Any]) -> Callable[..., Any]:
-    async def not_found(**of: Any) -> Any:
-        items = await original(**of)
+    async def not_found(**options: Any) -> Any:
+        items = await original(**options)
         with suppress_faults("record"):
-            for each, item in zip(of["calls"], items, strict=True):
-                call = _by_name(each.tool_call, each.tool_name, of["agent"])
+            for each, item in zip(options["calls"], items, strict=True):
+                call = _by_name(each.tool_call, each.tool_name, options["agent"])
                 call.rejected("NOT_FOUND", str(item.output))
                 call.model_reads(item.output)
         return items

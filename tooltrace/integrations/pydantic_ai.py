@@ -28,7 +28,7 @@ from typing import Any
 from tooltrace.errors import ConfigError
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.framework_call import FrameworkCall, spec_for
-from tooltrace.integrations.monkeypatch import MonkeyPatcher
+from tooltrace.integrations.monkeypatch import MonkeyPatcher, PatchPoint
 from tooltrace.integrations.side_table import WeakSideTable
 
 __all__ = ["FRAMEWORK", "install", "remove"]
@@ -75,20 +75,17 @@ def remove() -> None:
 def _hook() -> None:
     manager = import_module("pydantic_ai.tool_manager").ToolManager
     processor = import_module("pydantic_ai._tool_execution")._ToolCallProcessor  # noqa: SLF001 - no public place
-    points: list[tuple[Any, str, Callable[..., Any]]] = [
+    points: list[PatchPoint] = [
         (manager, "validate_tool_call", _validation),
         (manager, "execute_tool_call", _execution),
         (processor, "_call_tool", _answering),
         (processor, "_route_deferred_call", _deferral),
     ]
-    for owner, name, _ in points:
-        vars(owner)[name]  # a KeyError here means a version without this function, before anything is replaced
-    for owner, name, make in points:
-        _patches.wrap(owner, name, make)
+    _patches.wrap_all(points)
 
 
 def _begin(call: Any, tool: Any, context: Any) -> FrameworkCall:
-    """Begin ``call``, a ``ToolCallPart``, of ``tool``, a ``ToolsetTool``; None for an unknown tool."""
+    """Begin ``call``, a ``ToolCallPart``, of ``tool``, a ``ToolsetTool`` (None if the tool is unknown)."""
     with suppress_faults("begin"):
         name, definition = call.tool_name, getattr(tool, "tool_def", None)
         made = getattr(getattr(tool, "toolset", None), "tools", None)
@@ -122,6 +119,7 @@ def _validation(original: Callable[..., Any]) -> Callable[..., Any]:
             raise
         with suppress_faults("begin"):
             _open_calls.put(call, framework_call)
+            # A hook may have replaced the call; the execution is given the new object.
             if validated.call is not call:
                 _open_calls.put(validated.call, framework_call)
         return validated

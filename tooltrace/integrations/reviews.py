@@ -62,6 +62,7 @@ def record_answer(
     """
     settings = recorder.settings
     redactions = [settings.redaction]
+    # Without an attempt (another process paused the call) only the settings of this process decide.
     with_content = settings.capture == "full"
     if attempt is not None:
         with_content = attempt.captures_content

@@ -26,7 +26,7 @@ from typing import Any
 from tooltrace.errors import ConfigError
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.framework_call import FrameworkCall, spec_for
-from tooltrace.integrations.monkeypatch import MonkeyPatcher
+from tooltrace.integrations.monkeypatch import MonkeyPatcher, PatchPoint
 
 __all__ = ["FRAMEWORK", "install", "remove"]
 
@@ -50,6 +50,8 @@ class _StepCalls:
     def id_of(self, tool: str, arguments: Any) -> Any:
         """Return the id of the call of ``tool`` with these very ``arguments``; None if it is not known."""
         same = [each for each in self.waiting if each[0] == tool]
+        # smolagents runs the calls of a step in threads and in any order, and passes no id; the very object
+        # identifies one.
         exact = [each for each in same if each[1] is arguments]
         found = exact or [each for each in same if each[1] == arguments or not (each[1] or arguments)]
         if not found:
@@ -87,23 +89,21 @@ def remove() -> None:
 
 def _hook() -> None:
     agents, executor = import_module("smolagents.agents"), import_module("smolagents.local_python_executor")
-    points: list[tuple[Any, str, Callable[..., Any]]] = [
+    points: list[PatchPoint] = [
         (agents.ToolCallingAgent, "process_tool_calls", _requested),
         (agents.ToolCallingAgent, "execute_tool_call", _execution),
         (agents.CodeAgent, "_step_stream", _code_step),
         (executor, "timeout", _timeout),
         (import_module("smolagents.tools").Tool, "__call__", _tool),
     ]
-    for owner, name, _ in points:
-        vars(owner)[name]  # a KeyError here means a version without this function, before anything is replaced
-    for owner, name, make in points:
-        _patches.wrap(owner, name, make)
+    _patches.wrap_all(points)
 
 
 def _within(variable: ContextVar[Any], value: Any, stream: Any) -> Generator[Any, None, Any]:
     """Yield the items of the generator ``stream``, which runs with ``value`` as the value of ``variable``."""
     try:
         while True:
+            # Set for each item: between two items a generator leaves its consumer's context as it is.
             token = variable.set(value)
             try:
                 item = next(stream)

@@ -19,6 +19,7 @@ from tooltrace.labels.label import make_outcome
 from tooltrace.labels.writer import LabelWriter
 from tooltrace.recording.settings import Settings
 from tooltrace.store.base import Store, open_store
+from tooltrace.store.result import Statement
 from tooltrace.store.schema import quote_identifier, quote_literal
 
 IDS = ("call_id", "span_id", "conversation_id")
@@ -169,6 +170,7 @@ def _json_lines(lines: Iterator[bytes], unused: Callable[[list[str]], None]) -> 
 
 
 def _csv(path: Path, lines: Iterator[bytes], unused: Callable[[list[str]], None]) -> Iterator[Line]:
+    # Bytes that are not UTF-8 survive here, so that only their row is refused.
     texts = (line.decode("utf-8", "surrogateescape") for line in lines)
     blank, head = next(((number, text) for number, text in enumerate(texts) if text.strip()), (0, ""))
     delimiter = max(_DELIMITERS, key=lambda sign: len(_known(next(csv.reader([head], delimiter=sign), []))))
@@ -312,14 +314,13 @@ def label_file(path: Path, settings: Settings, labeler: str, advance: Advance = 
 
 def unmatched(labelled: LabelFileReport, store: Store) -> int:
     """Return the number of labels of a call, an attempt or a conversation that ``store`` does not have. Raises StoreError."""
-    with open_store(store).connect() as con:
-        found = 0
-        for column, counted in zip(IDS, (labelled.calls, labelled.attempts, labelled.conversations), strict=True):
-            if not counted:
-                continue
-            sql = f"SELECT DISTINCT {column} FROM tool_calls WHERE {column} IN (SELECT unnest($ids))"
-            rows = con.execute(sql, {"ids": list(counted)}).fetchall()
-            found += sum(counted[name] for (name,) in rows)
+    found = 0
+    for column, counted in zip(IDS, (labelled.calls, labelled.attempts, labelled.conversations), strict=True):
+        if not counted:
+            continue
+        sql = f"SELECT DISTINCT {column} FROM attempts WHERE {column} IN (SELECT unnest($ids))"
+        rows = open_store(store).query(Statement(name="known_ids", sql=sql, params={"ids": list(counted)})).rows
+        found += sum(counted[name] for (name,) in rows)
     return labelled.labels - found
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from tooltrace.core.records import Outcome
 from tooltrace.errors import LabelError
 from tooltrace.labels.api import Judge
-from tooltrace.labels.from_sql import BY_LABELER
 from tooltrace.labels.label import LabelerKind, make_outcome
 from tooltrace.labels.writer import LabelWriter
 from tooltrace.recording.settings import Settings
-from tooltrace.store.reader import open_reader
+from tooltrace.store.base import StoreBackend, open_store
+from tooltrace.store.result import Statement
+from tooltrace.store.views import BY_LABELER
 
 PAGE = 1000
 """Attempts read at once: no lease on the store is held while the function runs."""
@@ -42,7 +42,7 @@ def label_by(judge: Judge, settings: Settings, labeler: str, *, kind: LabelerKin
     """Label attempts with the judgements of ``judge``: see :func:`tooltrace.outcome_from`."""
     assert settings.store is not None
     with LabelWriter(settings) as writer:
-        for row in _attempts(settings.store, labeler, again=again):
+        for row in _attempts(open_store(settings.store), labeler, again=again):
             judgement = judge(dict(row))
             try:
                 outcome = _outcome(judgement, row, settings, labeler, kind)
@@ -54,19 +54,16 @@ def label_by(judge: Judge, settings: Settings, labeler: str, *, kind: LabelerKin
     return writer.count
 
 
-def _attempts(store: Path, labeler: str, *, again: bool) -> Iterator[dict[str, Any]]:
-    with open_reader(store, cursors=False) as con:
-        unjudged = con.execute(_UNJUDGED, {"labeler": labeler, "again": again}).fetchall()
+def _attempts(store: StoreBackend, labeler: str, *, again: bool) -> Iterator[dict[str, Any]]:
+    params = {"labeler": labeler, "again": again}
+    unjudged = store.query(Statement(name="unjudged_attempts", sql=_UNJUDGED, params=params)).rows
     for first in range(0, len(unjudged), PAGE):
         yield from _page(store, unjudged[first : first + PAGE])
 
 
-def _page(store: Path, unjudged: list[tuple[str, datetime]]) -> list[dict[str, Any]]:
-    bounds = {"first": unjudged[0][1], "last": unjudged[-1][1]}
-    with open_reader(store, cursors=False) as con:
-        answer = con.execute(_ROWS, {**bounds, "ids": [span_id for span_id, _ in unjudged]})
-        names = [column[0] for column in answer.description]
-        return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+def _page(store: StoreBackend, unjudged: list[tuple[str, datetime]]) -> list[dict[str, Any]]:
+    params = {"first": unjudged[0][1], "last": unjudged[-1][1], "ids": [span_id for span_id, _ in unjudged]}
+    return store.query(Statement(name="attempts_to_judge", sql=_ROWS, params=params)).dicts()
 
 
 def _outcome(

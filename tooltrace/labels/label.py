@@ -72,8 +72,8 @@ def make_outcome(
 def make_retraction(labeler: str, *, span_id: str | None = None, conversation_id: str | None = None) -> Outcome:
     """Return the outcome by which ``labeler`` takes all earlier labels of an attempt or a conversation back.
 
-    It has neither ``correct`` nor ``score``; the views ``judged`` and ``conversation_labels`` then ignore what the labeler
-    said before.
+    It has neither ``correct`` nor ``score``; the views ``judged`` and ``conversation_labels`` then ignore the labeler's
+    earlier labels.
     """
     return Outcome(
         span_id=valid_text(span_id),
@@ -96,6 +96,8 @@ class _Clock:
 
     def now(self) -> datetime:
         now = datetime.now(UTC)
+        # Only ties and small steps back are corrected: after a clock was set back, following it is better than labels
+        # in the future.
         if -1000 * _MICROSECOND < now - self._previous <= timedelta(0):
             now = self._previous + _MICROSECOND
         self._previous = now

@@ -135,6 +135,7 @@ def reread(
             if reading is not None and not _is_same(attempt.now, reading):
                 _count(report, attempt, reading)
                 changed.append(_correction(attempt, reading, mode, at))
+        # The list is emptied in any case, so that memory does not grow with the store.
         if dry_run:
             changed.clear()
         elif len(changed) >= BATCH:
@@ -153,6 +154,7 @@ def _read_again(attempt: _StoredReading, mode: Mode, rules: tuple[Rule, ...], re
     if not attempt.has_raw_result:
         return attempt.recorded
     cause = attempt.incomplete()
+    # A reading that cannot be checked again must not keep a correction of an earlier run.
     if cause is not None and attempt.now != attempt.recorded:
         return attempt.recorded
     if cause is not None:

@@ -127,6 +127,7 @@ def _rewrite(path: Path, form: str, change: Change) -> int:
         if found.name != form:
             raise UnreadableFile(f"it is a file of the format {found.name}, where an export had written {form}")
         records = found.read(source, Settings(store=None))
+        # The first record tells the type of a table's file, which its writer must know.
         first = next(records, None)
         if first is None:
             return 0
@@ -144,6 +145,7 @@ def _rewrite(path: Path, form: str, change: Change) -> int:
         destination.abandon()
         return 0
     destination.close()
+    # The new file replaces the old one, and must not be readable by more people.
     path.chmod(mode)
     return count
 

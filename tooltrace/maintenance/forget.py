@@ -7,7 +7,6 @@ import os
 from tooltrace.core.keywords import checked_keywords
 from tooltrace.maintenance.exported_files import forget_in_exports
 from tooltrace.recording import config
-from tooltrace.recording.settings import default_store
 from tooltrace.store.base import open_store
 from tooltrace.store.exclusive import existing
 from tooltrace.store.exports import exported_files
@@ -40,7 +39,7 @@ def forget(
     local one.
     """
     config.wait_until_written()
-    opened = open_store(store or config.configured_address() or config.configured_store() or default_store())
+    opened = open_store(config.queried_store(store))
     return forget_calls(
         opened.path,
         None

@@ -126,6 +126,7 @@ def table_answer(
         space = characters - CUT_RESERVE - len(dumped(answer))
         if space >= (characters - CUT_RESERVE) // 2 or len(shown) <= 1:
             break
+        # The names of very many columns would fill the answer; half of the space is for rows.
         shown = shown[: len(shown) // 2]
     answer["rows"], shortened, most = _rows(result.rows[:rows], ours, theirs, space)
     count, of = len(answer["rows"]), total or len(result.rows)

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from tooltrace.core.response import ToolResponse
-from tooltrace.errors import TooltraceError, UnsupportedByStore
+from tooltrace.errors import TooltraceError
 from tooltrace.faults import faults, suppress_faults
 from tooltrace.recording.config import recorder_of
 from tooltrace.recording.context import context
@@ -60,6 +60,7 @@ class OwnCalls:
                 recorder.raised(attempt, error)
             raise
         if attempt is not None:
+            # Without data: the size of the answer is known, and its content is in the store already.
             recorder.returned(attempt, ToolResponse.success(stats=stats))
 
     def close(self) -> None:
@@ -73,18 +74,12 @@ class OwnCalls:
         if self._recorder is None and not self._is_refused:
             with suppress_faults("begin"):
                 try:
-                    self._recorder = self._local() if self._is_local() else self._remote()
+                    self._recorder = self._remote() if self._store.files is None else self._local()
                 except TooltraceError as error:
                     self._is_refused = True
                     message = f"tooltrace mcp does not record its own calls: {error}"
                     faults.warn_once("own_calls", message, counted=False)
         return self._recorder
-
-    def _is_local(self) -> bool:
-        try:
-            return self._store.path is not None
-        except UnsupportedByStore:
-            return False
 
     def _local(self) -> Recorder | None:
         if not self._store.exists():

@@ -10,6 +10,7 @@ from tooltrace.mcp_server.answer import cell, table_answer
 from tooltrace.mcp_server.arguments import ToolArgument
 from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.mcp_server.tools import SINCE, TOOL, UNTIL, Caller, ServedTool, limit
+from tooltrace.mcp_server.verdicts import verdict_of
 from tooltrace.report.compare import compare
 
 _LISTS: Final = frozenset({"attempts", "attempt_counts", "compare", "recent", "to_label", "find"})
@@ -29,10 +30,10 @@ def questions() -> tuple[str, ...]:
 
 async def _ask(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
     query = catalogue()[given["question"]]
-    result = await store.query(
-        query.name, given["by"] or None, since=given["since"], until=given["until"], tool=given["tool"]
-    )
-    about = {"question": query.question, "meanings": f"resource tooltrace://queries/{query.name}"}
+    window = {name: given[name] for name in ("since", "until", "tool")}
+    result = await store.query(query.name, given["by"] or None, **window)
+    verdict = await verdict_of(store, query, result, by=given["by"], **window)
+    about = {"verdict": verdict, "question": query.question, "meanings": f"resource tooltrace://queries/{query.name}"}
     more = "limit up to 200, one tool=…, a shorter since/until, or coarser by=…"
     return table_answer(result, about, rows=given["limit"], more=more, characters=store.characters)
 
@@ -46,6 +47,7 @@ async def _compare(store: ServedStore, _caller: Caller, given: dict[str, Any]) -
         ) from error
     result = await store.query("compare", **sides.params)
     about = {
+        "verdict": await verdict_of(store, catalogue()["compare"], result),
         "compared": cell(given["what"])[0],
         "read": "worse and better hold for all comparisons together; maybe_* may be chance",
     }

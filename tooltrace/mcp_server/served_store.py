@@ -26,11 +26,7 @@ MAX_CONCURRENT: Final = 2
 LIMITS: Final = SandboxLimits(rows=1_000)
 """Limits of SQL: an answer holds far fewer rows than a page."""
 
-_KIND: Final = re.compile(r"([A-Z][A-Za-z ]*?(?: Error| Exception)): ")
-_FROM_SQL: Final = ("Parser Error", "Binder Error", "Catalog Error", "Syntax Error")
-"""Kinds of errors of DuckDB that are found before any row is read."""
 _QUOTED: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
-_CLICKHOUSE: Final = re.compile(r"\(([A-Z][A-Z_]+)\)")
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,7 @@ class ServedStore:
 
     async def run(self, function: Any, *arguments: Any) -> Any:
         """Return the result of ``function``, called in a thread. Raises its errors, without values of rows."""
-        with _errors_without_values():
+        with self._errors_without_values():
             return await to_thread.run_sync(partial(function, *arguments), limiter=self._limiter)
 
     async def sql(self, sql: str) -> QueryResult:
@@ -81,51 +77,40 @@ class ServedStore:
         try:
             return await self.sandbox.query(sql)
         except QueryError as error:
-            raise QueryError(without_values(str(error), sql)) from None
+            raise QueryError(self._without_values(error, sql)) from None
 
     async def close(self) -> None:
         """Release the processes of the sandbox."""
+        # The cached property exists only after the first SQL; to close it must not start its processes.
         if "sandbox" in self.__dict__:
             await self.sandbox.close()
 
     async def _in_thread(self, run: Any, cancellation: Cancellation) -> QueryResult:
         try:
-            with _errors_without_values():
+            with self._errors_without_values():
                 result: QueryResult = await to_thread.run_sync(run, limiter=self._limiter, abandon_on_cancel=True)
         except asyncio.CancelledError:
             cancellation.cancel()
             raise
+        # Before the session is closed: rows that are still in the engine would be lost.
         return result.detached()
 
+    @contextmanager
+    def _errors_without_values(self) -> Iterator[None]:
+        """Replace the message of an error of the engine or the store; those about arguments quote the arguments alone."""
+        try:
+            yield
+        except (BadParameter, UnknownQuery, LabelError):
+            raise
+        except TooltraceError as error:
+            raise QueryError(self._without_values(error, "")) from None
 
-@contextmanager
-def _errors_without_values() -> Iterator[None]:
-    """Replace the message of an error of the engine or the store; those about arguments quote the arguments alone."""
-    try:
-        yield
-    except (BadParameter, UnknownQuery, LabelError):
-        raise
-    except TooltraceError as error:
-        raise QueryError(without_values(str(error), "")) from None
+    def _without_values(self, error: TooltraceError, sql: str) -> str:
+        """Return the message of ``error`` about ``sql`` without anything that may come from a row.
 
-
-def without_values(message: str, sql: str) -> str:
-    """Return the engine's ``message`` about ``sql`` without anything that may come from a row.
-
-    An error that the engine finds in the SQL itself keeps its text, in which quoted names stay if they occur in the SQL
-    or are those of tables and columns. Of an error at run time, only its kind stays: ``error(error_message)`` is a query too.
-    """
-    found = _KIND.match(message)
-    if "DB::Exception" in message or "Code: " in message:
-        codes = _CLICKHOUSE.findall(message)
-        return f"the query failed ({codes[-1] if codes else 'unknown error'}): check its names and types"
-    if found is None:
-        return _with_known_names(message, sql)
-    if found[1] in _FROM_SQL:
-        return _with_known_names(re.split("Candidate bindings|Did you mean", message, maxsplit=1)[0].strip(), sql)
-    return (
-        f"the query failed while it read rows ({found[1]}): TRY_CAST, or a WHERE without the rows in question, may help"
-    )
+        Quoted names stay if they occur in the SQL or are those of tables and columns.
+        """
+        return _with_known_names(self.store.safe_message(error), sql)
 
 
 def _with_known_names(message: str, sql: str) -> str:

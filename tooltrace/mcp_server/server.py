@@ -121,6 +121,7 @@ class _Handlers:
         if self.own_calls is None:
             answer = await tool.handler(self._store, caller, checked_arguments(tool.name, tool.arguments, given))
             return answer, dumped(answer)
+        # The check is inside the block, so that a call with wrong arguments is recorded as a failure.
         with self.own_calls.recorded(tool.name, given, caller.name) as stats:
             checked = checked_arguments(tool.name, tool.arguments, given)
             answer = await tool.handler(self._store, caller, checked)
@@ -185,6 +186,7 @@ def client_name(context: Context) -> str:
 def _listed(tool: ServedTool) -> types.Tool:
     hints = types.ToolAnnotations(read_only_hint=not tool.writes)
     if tool.writes:
+        # The same label again changes nothing.
         hints = types.ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True)
     return types.Tool(name=tool.name, description=tool.description, input_schema=tool.schema, annotations=hints)
 

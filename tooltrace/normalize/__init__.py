@@ -51,6 +51,7 @@ def normalize(value: Any, *, rules: Sequence[Rule] = RULES) -> ToolResponse:
     ``rules``: the rules that may read the value, in their order: put your own before :data:`RULES`, or pass
     :data:`CERTAIN_RULES` for the rules that do not go by words. Raises ConfigError for an item that is not a rule.
     """
+    # The two built-in sets are checked already; the comparison saves a scan of them in each call.
     if rules is not RULES and rules is not CERTAIN_RULES:
         rules = checked_rules(rules, "nothing was read")
     if is_response(value):
@@ -59,12 +60,14 @@ def normalize(value: Any, *, rules: Sequence[Rule] = RULES) -> ToolResponse:
 
 
 def _success(value: Any) -> ToolResponse:
+    # type(value) instead of isinstance: a tool's object may define ``__class__``, and its code must not run here.
     if issubclass(type(value), BaseException):
         return value_error_pair.of_exception(
             reader.summarize(value)._asdict(), meta={"rule": EXCEPTION, "rule_grade": "certain"}
         )
     if value is None:
         return ToolResponse.success(meta=_unread(NONE))
+    # str.__str__ gives the characters of a subclass of str without its own ``__str__``.
     text = str.__str__(value) if issubclass(type(value), str) else ""
     return ToolResponse.success(text, value, meta=_unread(PLAIN))
 

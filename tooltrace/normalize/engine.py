@@ -59,6 +59,7 @@ class RuleIndex:
 
     def may_recognise_text(self, text: str) -> bool:
         """Whether a rule may recognise the result ``text``."""
+        # A text that may be JSON is parsed first, and then read by its members.
         if self.reads_any or text[:1] in _JSON_STARTS or text[:64].lstrip()[:1] in _JSON_STARTS:
             return True
         for may_read in self._of_texts:  # noqa: SIM110 - any() takes longer
@@ -74,6 +75,7 @@ class RuleIndex:
             members = _MEMBERS.decode(raw)
         except msgspec.DecodeError:
             return True
+        # The same tool returns the same names again, so the decision is cached by the names in their order.
         names = tuple(members)
         known = self._reads_objects.get(names)
         if known is None:
@@ -84,6 +86,7 @@ class RuleIndex:
     def candidates(self, view: ResultView) -> Iterable[Rule]:
         """Return the rules that may recognise ``view``, in their order."""
         kind_of = type(view.data)
+        # Plain objects are most results: their candidates are cached by the names of their members.
         if kind_of is dict and not view.kinds:
             return self._of_members(tuple(view.data))
         numbers = list(self._of_all)
@@ -97,6 +100,7 @@ class RuleIndex:
             for may_read, of_texts in self._of_texts.items():
                 if may_read is None or may_read(view.data):
                     numbers += of_texts
+        # A rule can be found by a kind and by several members; sorting by number restores the order of precedence.
         return [self.rules[number] for number in sorted(set(numbers))] if numbers else ()
 
     def _numbers_of(self, names: Iterable[str]) -> list[int]:
@@ -195,6 +199,7 @@ def _look_inside(response: ToolResponse, rule: Rule, rules: Sequence[Rule], dept
     if rule.opens is None or response.status != "success" or depth > _MAX_DEPTH:
         return response
     rules = index_of(rules).opened_by(rule)
+    # The data come first: the text often only repeats them.
     for content in (response.data, response.text or None):
         inner = (
             None

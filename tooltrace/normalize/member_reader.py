@@ -56,6 +56,7 @@ def _names_of(data: Mapping[str, Any]) -> _Names:
     if known is None:
         known = _Names(names)
         _known.keep(names, known)
+    # The cache knows names, not values: which spelling is null can differ from result to result.
     if known.has_twins and None in data.values():
         # Nulls come last, so that a null does not hide a value under another spelling of its name.
         return _Names(tuple(sorted(names, key=lambda name: data[name] is None)))
@@ -69,7 +70,10 @@ class MemberReader:
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
-        self._names = known = _names_of(data)
+        known = _known.get(tuple(data))  # as _names_of, without the cost of a call: several rules read each object
+        if known is None or known.has_twins:
+            known = _names_of(data)
+        self._names = known
         self._spellings = known.spellings
         self._read: set[str] | None = None
 
@@ -114,6 +118,8 @@ class MemberReader:
 
         ``names``: a constant. The choice is kept with the names of the object, because a tool's results have the same.
         """
+        # The key is the id of the constant, because hashing a long tuple costs more than the search it saves. The
+        # entry holds the constant, so that its id stays unique.
         kept = self._names.chosen.get(id(names))
         if kept is None:
             kept = self._names.chosen[id(names)] = names, tuple([name for name in names if name in self._spellings])

@@ -43,17 +43,22 @@ from tooltrace.normalize.transports import completed_process, http_response
 RULES: tuple[Rule, ...] = RuleSet(
     "tooltrace.RULES",
     (
+        # By class: nothing that the result contains can be mistaken for another protocol.
         value_error_pair.RULE,
         *value_error_pair.RULES,
         http_response.RULE,
         completed_process.RULE,
+        # Before hello_agents.OBJECT, which accepts any object with a status and a text.
         tool_response.RULE,
         *agno.RULES,
         langchain.RULE,
         *mcp.RULES,
+        # After MCP, whose result contains the same blocks; the bare blocks are the last of these rules.
         *tool_blocks.RULES,
         *agent_outputs.RULES,
         hello_agents.OBJECT,
+        # Eino's result allows the fewest members, the envelope more; flags.RULE below reads any object with
+        # ``success``.
         eino.RULE,
         envelope.RULE,
         magic.RULE,
@@ -61,10 +66,12 @@ RULES: tuple[Rule, ...] = RuleSet(
         agent_outputs.FRAMEWORK,
         problem_json.RULE,
         graphql.RULE,
+        # Forms that many services share. flags.RULE asks for one member only, so the forms with conditions come first.
         api_error.RULE,
         batches.BATCH,
         flags.RULE,
         service_envelopes.RULE,
+        # Mostly heuristics from here on. Those that find a failure come before those that find a gap in a success.
         exit_status.RULE,
         error_status.RULE,
         error_members.RULE,
@@ -75,6 +82,7 @@ RULES: tuple[Rule, ...] = RuleSet(
         embedded_error.FALSE_AND_MESSAGE,
         error_text.RULE,
         python_literal.RULE,
+        # Last: these two only make a success partial, so any rule that finds an error has precedence.
         batches.ROWS,
         partial_results.RULE,
     ),

@@ -15,6 +15,7 @@ from tooltrace.core.valid_models import build_valid
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.member_reader import MemberReader
 from tooltrace.normalize.terms import (
+    SPENT_QUOTA,
     guess_code_from_message,
     http_status,
     lookup_code,
@@ -175,6 +176,7 @@ def build_response(
     is_simple = not (fields or known or flags or known_signals or known_stats) and (status == "error") == (
         members["error_info"] is not None
     )
+    # Validation by pydantic is the largest cost of a response.
     if is_simple:  # most responses: nothing in them can be invalid
         code = {} if error is None or status == "success" else {"code": error.code}
         members = {**code, **members, "meta": _SIMPLE_META}
@@ -216,6 +218,7 @@ def build_partial(error: Any, text: Any, data: Any, **fields: Any) -> ToolRespon
     """
     read = merge_context(read_error(error), fields.pop("context", None))
     fields["context"] = read.pop("context")
+    # read_error leaves out the members that it did not look for.
     members, fields = _reported({**_NO_MEMBERS, **read}, fields)
     meta = {**(fields.pop("meta", None) or {}), "flags": ("error_in_success",)}
     return build_response("partial", text, data, error=members, reason=members.message, meta=meta, **fields)
@@ -284,10 +287,6 @@ def put_unique(members: dict[str, Any], name: str, value: Any) -> None:
     members[name] = value
 
 
-_SPENT = "insufficient_quota"
-"""OpenAI's word for a quota that is used up; its HTTP status is that of a rate limit, but no retry helps."""
-
-
 def error_of(
     message: Any,
     code: Any = None,
@@ -302,7 +301,7 @@ def error_of(
     named = str(meant or _code_of_type(type_, words))
     original = str(code) if code not in (None, "") and isinstance(code, str | int) and str(code) != named else ""
     if not isinstance(retryable, bool):
-        retryable = False if _SPENT in (code, type_) or _SPENT in words else _may_pass(code, named)
+        retryable = False if SPENT_QUOTA in (code, type_) or SPENT_QUOTA in words else _may_pass(code, named)
     kind = text_of(type_) or original
     texts = {
         "code": named,
@@ -351,17 +350,20 @@ def read_error(error: Any) -> dict[str, Any]:
 
     The member is a text, a list, or an object with the usual names. Its other members go to ``context``.
     """
+    # The first error gives code and message; the whole list is kept in the context.
     if isinstance(error, list):
         first: dict[str, Any] = {"message": error or None}
         if error and isinstance(error[0], str | dict):
             first = read_error(error[0])
         return {**first, "context": {**(first.get("context") or {}), "errors": error}} if len(error) > 1 else first
     if not isinstance(error, dict):
+        # One word is both: it is all that the service said, and it may name a code.
         return {"message": error, "type": error} if _is_type(error) else {"message": error}
     if isinstance(worded := error.get("message"), dict) and isinstance(worded.get("value"), str):  # OData
         error = {**error, "message": worded["value"]}
     members = MemberReader(error)
     out = {
+        # A text has precedence, so that an object under ``message`` does not hide the text under ``detail``.
         "message": members.pop_nonempty(*_MESSAGES, only=str) or members.pop(*_MESSAGES),
         "code": members.pop("code", "error_code", "status_code", "name", only=(str, int)),
         "type": members.pop("type", "error_type", "kind", "category"),

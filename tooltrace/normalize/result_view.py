@@ -43,13 +43,16 @@ def snapshot_result(value: Any, limit: int = SNAPSHOT_SIZE) -> ResultSnapshot:
     """
     kind = type(value)
     kinds, form = _kinds_and_form(kind)
+    # A text is immutable, so that the text itself is its snapshot.
     if issubclass(kind, str):
         return snapshot(str.__str__(value)), kinds
+    # Only a plain tuple: a named tuple of two fields is a record.
     if kind is tuple and len(value) == 2:
         pair = _pair(*value)
         if pair is not None:
             return snapshot(pair, limit), (PAIR,)
     if issubclass(kind, BaseException):
+        # A summary, because the exception would keep the frames of the tool alive.
         return snapshot(reader.summarize(value)._asdict()), (EXCEPTION, *kinds)
     if form is not None:
         return snapshot(_filled(form, value), limit), kinds

@@ -40,7 +40,7 @@ class ResultView(Struct, frozen=True):
 
     def is_a(self, *names: str) -> bool:
         """Whether the result's class, or a base of it, has one of the ``names``."""
-        return any(name in self.kinds for name in names)
+        return bool(self.kinds) and any(name in self.kinds for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,7 @@ def checked_rules(rules: Iterable[Rule], place: str) -> tuple[Rule, ...]:
 
     The identity counts: a call whose rules are the built-in ones needs no search for a rule of the user.
     """
+    # A single rule instead of a list becomes a tuple of one, so that the message below names it if it is not a rule.
     checked = rules if isinstance(rules, tuple) else tuple(rules) if isinstance(rules, Iterable) else (rules,)
     for each in checked:
         if not isinstance(each, Rule):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 from tooltrace.core.codes import NextAction, ToolErrorCode
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.transports.http_status import of_status
 
 _C = ToolErrorCode
+
+SPENT_QUOTA: Final = "insufficient_quota"
+"""OpenAI's word for a quota that is used up; its HTTP status is that of a rate limit, but no retry helps."""
 
 _CODES: dict[str, ToolErrorCode] = {
     **{code.value: code for code in _C},
@@ -61,6 +64,9 @@ _CODES: dict[str, ToolErrorCode] = {
 _PHRASES: tuple[tuple[re.Pattern[str], ToolErrorCode], ...] = tuple(
     (lazy(pattern, re.IGNORECASE), code)
     for pattern, code in (
+        # The order decides, because a message often has words of several codes. A limit comes before a refusal
+        # (GitHub reports it as 403), a refusal before "not found" and "invalid", and a failed name resolution ("Name
+        # or service not known") before "not found".
         (r"rate.?limit|too many requests|quota (?:was |has been )?exceeded|exceeded (?:your |the )?(?:current )?quota|insufficient.quota|throttl|(?<!/)\b429\b(?!/)|限流|频率|频繁|请求过多|配额", _C.RATE_LIMIT),
         (r"circuit (?:breaker )?(?:is )?open|熔断", _C.CIRCUIT_OPEN),
         (r"timed?[ _-]?out|did(?: not|n't) (?:complete|finish|respond) (?:within|in)\b|took (?:more than|longer than|too long)|deadline.exceeded|\b(?:408|504)\b|超时", _C.TIMEOUT),
@@ -140,6 +146,7 @@ def http_status(word: Any) -> int | None:
     """Return the HTTP status that a number or a text of three digits is, if it reports a failure (400 to 599)."""
     if isinstance(word, bool) or not isinstance(word, str | int):
         return None
+    # Only three digits in ASCII: int() would accept digits of other scripts, signs and spaces.
     number = int(word) if isinstance(word, int) or _THREE_DIGITS.fullmatch(word) else 0
     return number if 400 <= number < 600 else None
 
@@ -156,7 +163,20 @@ def guess_code_from_message(message: str | None) -> ToolErrorCode:
     Only for a message that is known to report an error.
     """
     front = (message or "")[:2000]
-    return next((code for pattern, code in _PHRASES if pattern.search(front)), _C.EXECUTION_ERROR)
+    return _known_guess(front) if len(front) <= _SHORT_MESSAGE else _guessed(front)
+
+
+_SHORT_MESSAGE = 200
+"""Maximum characters of a message whose code is kept: a tool reports the same failure again, and several rules read it."""
+
+
+@lru_cache(maxsize=512)
+def _known_guess(message: str) -> ToolErrorCode:
+    return _guessed(message)
+
+
+def _guessed(message: str) -> ToolErrorCode:
+    return next((code for pattern, code in _PHRASES if pattern.search(message)), _C.EXECUTION_ERROR)
 
 
 def next_action_named(word: Any) -> NextAction | None:

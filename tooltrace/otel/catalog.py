@@ -49,7 +49,9 @@ def _conventions() -> tuple[Attribute, ...]:
         Attribute(names.ERROR_TYPE, "span", "conditionally required", "text", _ERROR_TYPE, tool),
         Attribute(names.AGENT_NAME, "span", "conditionally required", "text", _AGENT, tool),
         Attribute(names.CONVERSATION_ID, "span", "conditionally required", "text", _CONVERSATION, tool),
-        Attribute(names.TOOL_CALL_ID, "span", "recommended", "text", "The model's id, where there is one.", tool),
+        Attribute(
+            names.TOOL_CALL_ID, "span", "recommended", "text", "The model's id of the call, if there is one.", tool
+        ),
         Attribute(names.TOOL_DESCRIPTION, "span", "recommended", "text", about["tool_description"], tool),
         Attribute(names.TOOL_TYPE, "span", "recommended", "text", about["tool_type"], tool),
         Attribute(names.TOOL_CALL_ARGUMENTS, "span", "opt-in", "JSON text", about["arguments"], tool),
@@ -63,7 +65,9 @@ def _conventions() -> tuple[Attribute, ...]:
         Attribute(names.TOOL_TYPE, "metric", "recommended", "text", "The same as on the span.", tool),
         Attribute(names.AGENT_NAME, "metric", "recommended", "text", "The same as on the span.", tool),
         Attribute(names.EXCEPTION_TYPE, "exception", "conditionally required", "text", _CLASS, tool),
-        Attribute(names.EXCEPTION_MESSAGE, "exception", "recommended", "text", "What it says, redacted.", tool),
+        Attribute(
+            names.EXCEPTION_MESSAGE, "exception", "recommended", "text", "The exception's message, redacted.", tool
+        ),
         Attribute(
             names.EXCEPTION_STACKTRACE,
             "exception",
@@ -83,24 +87,26 @@ def _conventions() -> tuple[Attribute, ...]:
         Attribute(names.EVALUATION_NAME, "evaluation", "required", "text", "Always `correctness`.", judged),
         Attribute(names.EVALUATION_SCORE_VALUE, "evaluation", "conditionally required", "number", _SCORE, judged),
         Attribute(names.EVALUATION_SCORE_LABEL, "evaluation", "conditionally required", "text", _LABEL, judged),
-        Attribute(names.EVALUATION_EXPLANATION, "evaluation", "recommended", "text", "Why, redacted.", judged),
+        Attribute(
+            names.EVALUATION_EXPLANATION, "evaluation", "recommended", "text", "Reason for the label, redacted.", judged
+        ),
         Attribute(names.SERVICE_NAME, "resource", "required", "text", "`service_name`, see `configure`.", origin),
-        Attribute(names.HOST_NAME, "resource", "recommended", "text", "Where it was recorded.", origin),
+        Attribute(names.HOST_NAME, "resource", "recommended", "text", "Host of the process that recorded it.", origin),
         Attribute(names.PROCESS_PID, "resource", "recommended", "integer", "The process that recorded it.", origin),
     )
 
 
-_ERROR_TYPE: Final = "Where the attempt failed: the error's class, else its code, else `_OTHER`."
-_AGENT: Final = "From `tt.context`, the framework, or W3C baggage; at the start of the span, for samplers."
-_CONVERSATION: Final = "From `tt.context`, the framework, or W3C baggage; never made up."
+_ERROR_TYPE: Final = "On failure only: the error's class, else its code, else `_OTHER`."
+_AGENT: Final = "From `tt.context`, the framework, or W3C baggage; set at the start of the span, for samplers."
+_CONVERSATION: Final = "From `tt.context`, the framework, or W3C baggage; never generated."
 _CLASS: Final = "The exception's class, with its module unless it is a builtin."
-_SCORE: Final = "How right, 0 to 1; where none was said, 1 for right and 0 for wrong."
-_LABEL: Final = "`correct` or `incorrect`; where it was not said, `correct` from 0.5 on."
+_SCORE: Final = "Correctness from 0 to 1; without a score of the labeler, 1 for correct and 0 for incorrect."
+_LABEL: Final = "`correct` or `incorrect`; without a label of the labeler, `correct` for a score of 0.5 or more."
 
 _LABELS: Final[dict[str, tuple[AttributeKind, str]]] = {
-    names.REPORTED: ("texts", "`correct`, `score`: which of the two was said."),
+    names.REPORTED: ("texts", "`correct`, `score`: the values that the labeler passed."),
 }
-_AT: Final[tuple[AttributeKind, str]] = ("text", "When it was, ISO 8601, where the timestamp cannot say it.")
+_AT: Final[tuple[AttributeKind, str]] = ("text", "Time of the event, ISO 8601, if the timestamp cannot represent it.")
 _LATE: Final[tuple[Signal, ...]] = ("evaluation", "correction", "message", "loss")
 _RECORDS: Final[dict[Signal, type[Record]]] = {
     "span": ToolCall,

@@ -53,6 +53,7 @@ def current_policy() -> Content:
 
     Unset: all recorded content is sent. Unknown value: no content is sent.
     """
+    # Read for each span: a program may set the variable after the import.
     word = os.environ.get(VARIABLE, "").strip().upper()
     if not word:
         return Content.SPAN_AND_EVENT
@@ -103,6 +104,7 @@ def strip_content(attributes: Mapping[str, Any]) -> dict[str, Any]:
     }
     if isinstance(events := remaining.get(EVENTS), list | tuple):
         remaining[EVENTS] = [_event(event) for event in events if isinstance(event, Mapping)]
+    # For a partial result this field holds the reason, which the tool takes from its answer.
     if remaining.get(names.FIELDS["status"]) == "partial":
         remaining.pop(names.FIELDS["error_message"], None)
     return remaining

@@ -70,6 +70,7 @@ def _attributes(outcome: Outcome, late: str | None) -> dict[str, Any]:
 
 def from_log(form: LogData) -> Outcome:
     """Return the outcome that the event encodes; exact for our own events. Raises ValueError."""
+    # Only tooltrace writes this attribute.
     return _native(form) if names.LABELER in form.attributes else _external(form)
 
 
@@ -81,6 +82,7 @@ def _native(form: LogData) -> Outcome:
     return Outcome(
         call_id=_text(form, names.TOOL_CALL_ID),
         span_id=_text(form, names.JUDGED_SPAN_ID),
+        # The event always has both values; the labeler may have passed only one of them.
         correct=None if label is None or "correct" not in reported else label == "correct",
         score=score if "score" in reported else None,
         labeler=_text(form, names.LABELER) or "unknown",
@@ -143,8 +145,10 @@ def _unusable(form: LogData, score: float | None, name: str | None) -> str:
 
 def _reason(form: LogData, score: float | None) -> str | None:
     """Return the explanation, followed by a score that our schema cannot represent and would otherwise lose."""
-    said = _text(form, names.EVALUATION_EXPLANATION) or None
-    return said if score is None else f"{said} (score {score:g})" if said else f"score {score:g}"
+    explanation = _text(form, names.EVALUATION_EXPLANATION) or None
+    if score is None:
+        return explanation
+    return f"{explanation} (score {score:g})" if explanation else f"score {score:g}"
 
 
 def _text(form: LogData, key: str) -> str | None:

@@ -56,6 +56,7 @@ def to_log(record: Event, *, trace_id: str | None = None, span_id: str | None = 
     trace_id, span_id = valid_parent(trace_id, span_id or record_span)
     time_ns, late = to_unix_ns(_time_of(record))
     attributes = _attributes(record)
+    # The times of a gate are attributes anyway.
     if late is not None and not isinstance(record, Gate):
         attributes[names.AT] = late
     return LogData(
@@ -94,10 +95,12 @@ def rejection_reason(form: LogData) -> str | None:
     """Return why ``form`` cannot be decoded; None if it can be, or if its event name is unknown."""
     name = event_name(form) or ""
     reader = _READERS.get(name)
-    try:
-        return None if reader is None or reader(form) is not None else f"{name} says nothing that could be kept"
-    except (TypeError, ValueError, OverflowError) as error:
-        return f"{name}: {error}"
+    if reader is not None:
+        try:
+            reader(form)
+        except (TypeError, ValueError, OverflowError) as error:
+            return f"{name}: {error}"
+    return None
 
 
 def event_name(form: LogData) -> str | None:
@@ -155,6 +158,7 @@ def _attributes(record: Correction | Gate | Message | Loss) -> dict[str, Any]:
             value = value.astimezone(UTC).isoformat()
         if value is not None:
             out[key] = value
+    # Without an id of the model, the record has the span id in this field; the conventions know only the model's id.
     if isinstance(record, Gate | Message) and record.call_id == record.span_id:
         del out[names.TOOL_CALL_ID]
     return out
@@ -227,7 +231,7 @@ _CONVERTERS: Final[Converters] = {
     Json: _object,
 }
 
-_READERS: Final[dict[str, Callable[[LogData], Event | None]]] = {
+_READERS: Final[dict[str, Callable[[LogData], Event]]] = {
     names.EVALUATION_EVENT: evaluation_codec.from_log,
     names.CORRECTION_EVENT: _correction,
     names.GATE_EVENT: _gate,

@@ -117,6 +117,7 @@ class SdkPipeline(Pipeline):
             return
         processors = self._several._span_processors  # noqa: SLF001 - the SDK replaces the tuple and never changes it
         if processors is not self._known:
+            # Processors can be added at any time; the SDK then sets a new tuple, which the identity shows.
             self._learn(processors)
         for processor in self._starting:
             processor.on_start(span, parent_context=context)  # type: ignore[arg-type]
@@ -169,6 +170,7 @@ class SdkPipeline(Pipeline):
         for queue, processor in self._queues:
             if queue is None:
                 processor.on_end(span)
+            # Only sampled spans are exported; a span that is only recorded stays out of the queue.
             elif span.trace_flags & _SAMPLED_BIT:
                 due = queue.add(span) or due
         return due
@@ -189,6 +191,7 @@ class CustomProviderPipeline(Pipeline):
         forwarded = self._tracer.start_span(
             span.name, context=context, attributes=dict(attributes), set_status_on_exception=False
         )
+        # First the ids of a span without a provider, for a provider whose span has no valid ids.
         _NO_OUTPUT.start(span, attributes, context)
         ids = forwarded.get_span_context()
         if ids.is_valid:
@@ -203,6 +206,7 @@ class ForwardingPipeline(Pipeline):
         self._forwarded = forwarded
 
     def ended(self, span: ToolSpan) -> bool:
+        # The provider's own span has the start attributes only; the others are known when the call has ended.
         self._forwarded.set_attributes(dict(span.attributes or {}))
         self._forwarded.set_status(span.status)
         self._forwarded.end(span.end_time)

@@ -127,6 +127,7 @@ def _aggregate(
         for bucket in buckets:
             known._value[bucket] += 1  # noqa: SLF001
     done: set[int] = set()
+    # Backwards, so that the first measurement of a bucket found here is the last one recorded.
     for bucket, (value, span) in zip(reversed(buckets), reversed(measured), strict=True):
         if bucket in done:  # the reservoir keeps the last measurement of a bucket
             continue

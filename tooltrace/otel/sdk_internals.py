@@ -181,6 +181,7 @@ class BatchQueue:
         """Return the queue of ``processor``; None if only its public methods are known."""
         inner = getattr(processor, "_batch_processor", None)
         needed = ("_queue", "_max_queue_size", "_max_export_batch_size", "_worker_awaken", "_shutdown", "_pid", "emit")
+        # Exact type: a subclass may override on_end.
         if type(processor) is not BatchSpanProcessor or not all(hasattr(inner, name) for name in needed):
             return None
         return cls(inner)
@@ -190,6 +191,7 @@ class BatchQueue:
         inner = self._inner
         waiting = inner._queue  # noqa: SLF001
         if inner._shutdown or (self._generation != forking.generation and not self._is_in_this_process()):  # noqa: SLF001
+            # After a shutdown, and in a forked child, the SDK's own method decides what happens to the span.
             inner.emit(span)
             return False
         if len(waiting) >= inner._max_queue_size:  # noqa: SLF001

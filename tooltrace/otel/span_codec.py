@@ -69,12 +69,14 @@ def span_attributes(call: ToolCall) -> dict[str, Any]:
     out: dict[str, Any] = orjson.loads(call.attributes) if call.attributes else {}
     out[names.OPERATION_NAME] = names.EXECUTE_TOOL
     pairs = zip(_KEYS, _VALUES(call), strict=True)
+    # Our attributes come last, so that an attribute of the tool does not replace a field.
     out.update((key, value) for key, value in pairs if value is not None)
     if call.call_id != call.span_id:
         out[names.TOOL_CALL_ID] = call.call_id
     if call.status == "error":
         out[names.ERROR_TYPE] = error_type(call)
     elif call.result is None and call.text is not None:
+        # Other backends show this attribute only; a lone surrogate, which orjson refuses, becomes "?".
         out[names.TOOL_CALL_RESULT] = orjson.dumps(call.text.encode("utf-8", "replace").decode()).decode()
         out[names.RESULT_IS_TEXT] = True
     return out

@@ -107,6 +107,7 @@ class ToolSpan(Span, ReadableSpan):
         if self._end_time is None:
             limits = self.pipeline.limits
             if limits is None:
+                # A new tuple instead of append: an exporter may read the events in another thread.
                 self._event_list = (*self._event_list, Event(name, attributes, timestamp))
                 return
             bounded = _bounded(attributes, limits.max_event_attributes, limits.max_attribute_length)
@@ -207,6 +208,7 @@ class ToolSpan(Span, ReadableSpan):
         call = self.call
         if call is None:
             return {**(self.span_attributes or {}), **self.start}
+        # The record is the source; attributes that only the sampler added at the start are kept.
         values = {**self.start, **span_attributes(call)}
         self._attribute_cache = self._bounded(
             values if content_policy.current_policy().on_spans else content_policy.strip_content(values)

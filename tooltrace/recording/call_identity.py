@@ -71,6 +71,7 @@ def from_arguments(injected: Iterable[Any], call_id: Any = None) -> CallIdentity
     known: list[str | None] | None = None if call_id is None else [_text(call_id), None, None]
     for argument in injected:
         kind = type(argument)
+        # by id: a lookup by the class itself would run the ``__hash__`` of its metaclass
         entry = _classes.get(id(kind)) or _find_readers(kind)
         for place, read in entry[1]:
             try:

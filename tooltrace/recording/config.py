@@ -42,6 +42,7 @@ from tooltrace.recording.tool_spec import Capture
 from tooltrace.recording.worker import EXIT_SECONDS, Worker
 from tooltrace.redact.redaction import Redact, Redaction, as_redaction
 from tooltrace.store.background import BackgroundFold
+from tooltrace.store.base import Store
 from tooltrace.store.file_lock import set_wait
 from tooltrace.store.first_use import check_database
 from tooltrace.store.paths import StorePaths
@@ -90,7 +91,7 @@ def configure(
     ``store``: path of the DuckDB file; default ``$TOOLTRACE_STORE``, else ``./tooltrace.duckdb``. None records no
     history. With ``clickhouse://host/database``, queries run there, and records are written to the journal beside the
     default path until a collector has them.
-    ``durability``: when a call is written. None is ``"call"`` in a child process of multiprocessing or
+    ``durability``: when a call is written. None is ``"call"`` in a worker of Ray and in a child process of multiprocessing or
     concurrent.futures, whose pools kill their workers without warning, and ``"batch"`` elsewhere.
     ``capture``: ``"metadata"`` records neither arguments nor results.
     ``service``: name of this program in every record; default ``$OTEL_SERVICE_NAME``, else the name of the script.
@@ -141,6 +142,7 @@ def configure(
         queue_bytes=queue_bytes,
         block_seconds=block_seconds,
     )
+    # raises for a destination that cannot be used, before anything has changed
     _replace(recorder_of(settings))
     inheritance.pass_on(settings)
     set_wait(settings.wait)
@@ -155,7 +157,7 @@ def configure(
 
 def get_recorder() -> Recorder:
     """Return the recorder in use; make one with the defaults where none is configured."""
-    return active_recorder or _first()
+    return active_recorder or _first_recorder()
 
 
 def configured_store() -> Path | None:
@@ -166,6 +168,11 @@ def configured_store() -> Path | None:
 def configured_address() -> Address | None:
     """Return the address of the remote store that answers queries, or None where the local store does."""
     return default_address() if active_recorder is None else active_recorder.settings.address
+
+
+def queried_store(store: Store | None = None) -> Store:
+    """Return the store to query: ``store``, else the one that is configured, else the default one."""
+    return store or configured_address() or configured_store() or default_store()
 
 
 def flush(timeout: float | None = 10.0) -> bool:
@@ -244,7 +251,9 @@ def _path(store: str | os.PathLike[str] | None) -> Path | None:
     return Path(text).absolute()
 
 
-def _first() -> Recorder:
+def _first_recorder() -> Recorder:
+    # waits for a thread that is replacing the recorder. The lock is not held while one is made, which may import packages
+    # and read files: where two threads make one each, ``_replace`` keeps the first
     with _lock.current:
         if active_recorder is not None:
             return active_recorder
@@ -289,6 +298,7 @@ def recorder_of(settings: Settings) -> Recorder:
             host=settings.host,
             exported=lambda signal: _is_exported(signal, settings.tracer_provider),
         )
+        # the first worker has neither a thread nor a file yet
         if deliveries is not None:
             recorder.worker = Worker(settings, deliveries)
     return recorder
@@ -316,6 +326,7 @@ def _replace(new: Recorder, *, only_first: bool = False) -> None:
         if only_first and old is not None:
             return
         active_recorder = new
+    # outside the lock: closing may take long, and other threads record with the new recorder meanwhile
     if old is not None:
         old.worker.close(REPLACE_SECONDS)
         new.worker.written_before = old.worker.state().written

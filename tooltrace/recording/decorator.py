@@ -136,6 +136,7 @@ class _Decorator:
     @overload
     def __call__(self, tool: staticmethod[P, R], /) -> staticmethod[P, R]: ...
     def __call__(self, tool: Any, /) -> Any:
+        # counted before anything else refers to the tool: a function that a server has registered has one reference more
         references = sys.getrefcount(tool) - _NEW_REFERENCES - (_BARE_REFERENCES if self._bare else 0)
         if isinstance(tool, classmethod | staticmethod):
             return type(tool)(self(tool.__func__))
@@ -186,6 +187,7 @@ def spec_of(tool: Callable[..., Any], name: str | None = None, options: ToolSett
     spec = named_spec(name, **settings)
     positional, skip, rest = positional_parameters(parameters)
     find = functools.partial(injected_parameters.find, parameters, getattr(inspect.unwrap(code), "__globals__", {}))
+    # an annotation may use a name that the module defines later: the first call then searches again
     known = find()
     return replace(
         spec,
@@ -251,15 +253,13 @@ def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
             recorder.raised(attempt, error)
             raise
         try:  # noqa: SIM105 - as detach, without the cost of a call or of a context manager
-            sdk_internals.restore(
-                token
-            )  # by way of the module, so that cloudpickle can copy the wrapper to another process
+            # by way of the module, so that cloudpickle can copy the wrapper to another process
+            sdk_internals.restore(token)
         except ValueError:
             pass
         kind = type(result)
-        if (
-            kind is CoroutineType or kind is GeneratorType or kind is AsyncGeneratorType
-        ):  # a decorator between trace_tool and the tool hides the kind of callable
+        # a decorator between trace_tool and the tool hides the kind of callable: the tool has not run yet
+        if kind is CoroutineType or kind is GeneratorType or kind is AsyncGeneratorType:
             return _follow(result, recorder, attempt)
         recorder.returned(attempt, result)
         return result
@@ -298,6 +298,7 @@ def _stream(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., tuple[Any
         attempt = recorder.begin(spec, spec.arguments(args, kwargs))
         if attempt is None:
             return tool(*args, **kwargs), NullStreamRecorder()
+        # the span is not current here: this call only makes the generator; its wrapper activates the span for each step
         try:
             return tool(*args, **kwargs), StreamRecorder(recorder, attempt)
         except BaseException as error:
@@ -316,5 +317,6 @@ def _follow(result: Any, recorder: Any, attempt: Any) -> Any:
     else:
         followed = generators.async_generator_function(hidden.open_stream)()
     followed.__name__, followed.__qualname__ = result.__name__, result.__qualname__
+    # not at exit: an object that exists then was not dropped by its consumer
     weakref.finalize(followed, hidden.abandoned).atexit = False
     return followed

@@ -88,9 +88,11 @@ class StreamRecorder:
 
     def returned(self, value: Any) -> None:
         """Record that the tool's code ended and returned ``value``."""
+        # a tool that catches GeneratorExit and returns was closed all the same: its result is not complete
         if self.closing:
             self.raised(GeneratorExit())
             return
+        # a stream may state its outcome as its return value, or as its last item
         response = next((x for x in (value, self.last) if is_response(x)), None)
         if response is None and self.count:
             self.save(with_items=True)
@@ -111,6 +113,7 @@ class StreamRecorder:
         text, size = None, 0
         if with_items and attempt.captures_content:
             with suppress_faults("record"):
+                # joining is the cheapest test of whether all items are text
                 try:
                     text = "".join(parts)
                 except TypeError:  # some items are not text
@@ -218,6 +221,7 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
 
     def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         inner, stream = begin(*args, **kwargs)
+        # the tool's own context, carried from step to step: the consumer's context is restored at each yield
         body = stream.context()
         # a clock of floats, because an int of nanoseconds takes twice as long
         clock, send, add_part, attach, current_context, restore = (
@@ -228,6 +232,7 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
         resume, value, item = send, None, None
         count, in_tool, room, last = 0, 0.0, stream.room, None
         began = before = after = clock()
+        # ``yield from`` would pass everything on at less cost, but shows neither the items nor the moment of each step
         try:
             try:
                 while True:
@@ -244,7 +249,8 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
                     if not count:
                         stream.first_ns = int(in_tool * 1e9)
                     count += 1
-                    if type(item) is str:  # as in StreamRecorder.add_item, inlined because a call per item is slow
+                    # as in StreamRecorder.add_item, inlined because a call per item is slow
+                    if type(item) is str:
                         if room > 0:
                             add_part(item)
                         room -= len(item)
@@ -256,13 +262,16 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
                         # this frame must not refer to an item that the consumer drops
                         value = yield (item, item := None)[0]
                     except BaseException as error:
+                        # what the consumer threw goes to the tool; close() arrives here as GeneratorExit
                         resume, value = inner.throw, _unmarked(error)
                         stream.closing = type(error) is GeneratorExit
                     before = clock()
             finally:
+                # local variables until here: attributes would make each item slower
                 stream.count, stream.room, stream.last = count, room, last
                 # what was not in the tool was in the consumer: adding it up costs 0.03 µs an item
                 stream.tool_ns, stream.consumer_ns = int(in_tool * 1e9), int((after - began - in_tool) * 1e9)
+        # outside the loop's ``finally``, which has stored the figures that the record needs
         except StopIteration as stop:
             stream.returned(stop.value)
             return stop.value
@@ -281,13 +290,11 @@ def async_generator_function(
     async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         inner, stream = begin(*args, **kwargs)
         body = stream.context()
-        clock, attach, current_context = (
-            perf_counter_ns,
-            sdk_internals.attach,
-            sdk_internals.current_context,
-        )  # as above
+        # by way of the module, as above; ``detach`` tolerates another context, where an event loop may close the stream
+        clock, attach, current_context = perf_counter_ns, sdk_internals.attach, sdk_internals.current_context
         value: Any = None
-        items: list[Any] = []  # popped in the yield: this frame must not refer to an item that the consumer drops
+        # popped in the yield: this frame must not refer to an item that the consumer drops
+        items: list[Any] = []
         thrown: BaseException | None = None
         started = False
         before = clock()
@@ -303,7 +310,8 @@ def async_generator_function(
                         started = True
                         items.append(await _first(inner))
                 finally:
-                    thrown = value = None  # as above: no cycle through this frame
+                    # as above: no cycle through this frame
+                    thrown = value = None
                     body = current_context()
                     detach(token)
                     after = clock()

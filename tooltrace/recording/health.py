@@ -128,7 +128,7 @@ def health_of(worker: Worker | None, store: Path | None) -> Health:
         written=state.written,
         lost=lost,
         last_error=error,
-        last_flush=_flush(worker.last_flush),
+        last_flush=_flush(worker.flushes.last),
         journal_bytes=state.journal_bytes,
         store_journal_bytes=0 if paths is None else _read(lambda: sum(paths.journals().values()), 0),
         deliveries=() if paths is None else _read(lambda: delivery_lags(paths), ()),

@@ -2,8 +2,9 @@
 
 A forked child has the settings of its parent in memory. A child that multiprocessing or concurrent.futures spawns, or
 starts by a fork server, imports the main module anew and skips the block under ``if __name__ == "__main__":``, and so a
-``configure`` in that block. ``configure`` therefore leaves the path of the store, the durability, the capture, the service
-and the redacted keys in an environment variable, which only children of that very process read.
+``configure`` in that block. A worker of Ray imports no main module at all. ``configure`` therefore leaves the path of the
+store, the durability, the capture, the service and the redacted keys in an environment variable, which only children of that
+very process read, and the workers of the Ray that it starts later.
 
 No credential is in it: neither the URL of a remote store, nor patterns of a redaction. A redaction that cannot be passed
 on, because it has a function or patterns, makes the child record neither arguments nor results.
@@ -33,7 +34,7 @@ class Inherited(msgspec.Struct, frozen=True):
     """The settings of a parent process."""
 
     pid: int
-    """The process that set them; only its children use them."""
+    """The process that set them; only its children, and the workers of its Ray, use them."""
     store: str | None
     durability: str | None
     capture: str
@@ -73,10 +74,33 @@ def pass_on(settings: Settings) -> None:
 
 
 def parent_pid() -> int | None:
-    """Return the parent's process id in a child of multiprocessing or concurrent.futures. Imports neither module."""
+    """Return the process id of the parent in a child of a pool, and of the driver in a worker of Ray.
+
+    A pool is one of multiprocessing or concurrent.futures. Imports none of these modules.
+    """
     process = sys.modules.get("multiprocessing.process")
     parent = None if process is None else process.parent_process()
-    return None if parent is None else parent.pid
+    return _RAY_DRIVER if parent is None else parent.pid
+
+
+def _ray_driver() -> int | None:
+    """Return the process id of the program that started this Ray, in a worker of Ray; None in other processes.
+
+    Ray names the process that starts workers, the raylet, in their environment. The parent of the raylet is the program
+    that called ``ray.init``, or the command ``ray start``. Without ``/proc``, returns the raylet, which passes on nothing.
+    """
+    raylet = os.getppid()
+    if os.environ.get("RAY_RAYLET_PID") != str(raylet):  # a child of a worker has the variable too
+        return None
+    try:
+        status = Path(f"/proc/{raylet}/stat").read_text()
+    except OSError:
+        return raylet
+    return int(status.rpartition(")")[2].split()[1])  # after the name, which may contain spaces
+
+
+_RAY_DRIVER: Final = _ray_driver()
+"""Found once, at import: the driver may end before its workers, and each record asks for it."""
 
 
 def inherited() -> Inherited | None:
@@ -88,6 +112,7 @@ def inherited() -> Inherited | None:
         found = msgspec.json.decode(text, type=Inherited)
     except msgspec.DecodeError:  # of another version of tooltrace
         return None
+    # a grandchild inherits the variable too, but not the settings: its own parent may have configured others
     return found if found.pid == parent else None
 
 

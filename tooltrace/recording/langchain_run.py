@@ -54,6 +54,7 @@ def _with_span(otel: Context, identity: CallIdentity, instrumentation: Any, conf
     span = instrumentation.get_current_span()
     if span is None or not span.is_recording() or _began(otel.get(SPAN_KEY)) >= _began(span):
         return CurrentRun(otel, identity)
+    # a Context refuses assignment, and is a dict: the copy is changed before anybody sees it
     inner = Context(otel)
     dict.__setitem__(inner, SPAN_KEY, span)
     run = instrumentor._tracer.run_map.get(str(config["callbacks"].parent_run_id))  # noqa: SLF001 - no public place

@@ -71,6 +71,7 @@ class TraceLogger:
             return None
         duration_ns = _nanoseconds(duration_ms)
         logged.backdate(max(duration_ns, 0))
+        # by its type: ``isinstance`` would read ``__class__`` from the object, which may run its code
         if issubclass(type(result), BaseException):
             recorder.raised(logged, result, duration_ns=duration_ns)
         else:

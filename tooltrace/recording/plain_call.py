@@ -47,6 +47,7 @@ def read_plain(attempt: Attempt) -> PlainCall | None:
     """Return the content of the ended ``attempt``, and keep it in ``attempt.plain``; None where the call is not plain."""
     if attempt.plain is not None:
         return attempt.plain or None
+    # the verdict of every early return below; line, record and log line each ask for it
     attempt.plain = False
     snapshot, arguments = attempt.result, attempt.arguments
     if type(snapshot) is not ValueSnapshot or not _is_ordinary(attempt) or read_response(attempt) is not None:
@@ -179,6 +180,7 @@ def _template(spec: ToolSpec, settings: Settings, shape: _Shape) -> bytes:
         or known.settings is not settings
         or known.generation != forking.generation
     ):
+        # an application that decorates tools in a loop must not fill the memory
         if len(_templates) >= _MAX_SPECS:
             _templates.clear()
         known = _templates[id(spec)] = _Templates(spec, settings, forking.generation, {})

@@ -55,7 +55,9 @@ def snapshot_response(response: ToolResponse, attempt: Attempt) -> ResponseSnaps
     unchanging = _UNCHANGING(fields)
     if not attempt.captures_content:
         return ResponseSnapshot(*unchanging)
-    taken = ResponseSnapshot(*unchanging, *[snapshot(part, limit) for part in _CHANGING(fields)])
+    taken = ResponseSnapshot(
+        *unchanging, *[None if part is None else snapshot(part, limit) for part in _CHANGING(fields)]
+    )
     text = cut_text(taken.text, limit)
     data = cut_text(taken.data, limit) if type(taken.data) is str else taken.data
     if text is taken.text and data is taken.data:

@@ -104,6 +104,7 @@ def _cut_result(attempt: Attempt, value: Snapshot) -> Snapshot:
     kept = cut_text(value, attempt.settings.field_limit)
     if kept is not value:
         size = utf8_size(value)
+        # the field ``result`` is JSON: the text in quotation marks
         attempt.full_sizes = {"text": size, "result": size + 2}
     return kept
 
@@ -127,6 +128,7 @@ def build_any_record(attempt: Attempt) -> ToolCall:
     spec, settings = attempt.spec, attempt.settings
     span_id = attempt.hex_id
     parent, context = attempt.parent, attempt.call_context
+    # the sanitizer needs all texts at once, so the rules read the result first
     response = read_response(attempt)
     traceback = write_traceback(attempt.raised_from)
     sanitizer = _sanitizer_for(attempt, response, traceback)
@@ -140,6 +142,7 @@ def build_any_record(attempt: Attempt) -> ToolCall:
         "parent_span_id": None if parent is None else f"{parent.span_id:016x}",
         "conversation_id": context.conversation_id,
         "agent": context.agent,
+        # whole microseconds by integer division: a float of nanoseconds is not exact
         "started_at": datetime.fromtimestamp(attempt.started_ns // 1000 / 1e6, UTC),
         "duration_ms": _milliseconds(attempt.duration_ns),
         "ending": attempt.ending,
@@ -164,6 +167,7 @@ def build_any_record(attempt: Attempt) -> ToolCall:
     if attempt.custom_attributes is not None:
         _add_custom_attributes(attempt, sanitizer, fields)
     _add_removals(attempt, sanitizer, fields)
+    # the tokens of a part would pass for those of the whole result
     if settings.tokens is not None and not fields.get("truncated"):
         fields["result_tokens"] = count_tokens(settings.tokens, result_text(fields))
     return ToolCall(**fields)
@@ -193,7 +197,10 @@ def _sanitizer_for(attempt: Attempt, response: ResponseSnapshot | None, tracebac
 
 
 def _texts(attempt: Attempt, response: ResponseSnapshot | None) -> list[str | None]:
-    """Return the texts of the attempt's arguments and of its outcome."""
+    """Return the texts of the attempt's arguments and of its outcome.
+
+    Every text that the sanitizer gets must be here: a text that is missing is stored as it is where the others are clean.
+    """
     parts: list[Snapshot] = [attempt.arguments, attempt.custom_attributes]
     texts: list[str | None] = []
     if attempt.error is not None:
@@ -225,6 +232,7 @@ def _texts_of(part: Source | ErrorInfo) -> list[str]:
 
 def _add_exception(attempt: Attempt, error: ExceptionSummary, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
     fields["error_message"] = sanitizer.sanitize_text("error_message", error.message or None)
+    # the GeneratorExit of an abandoned attempt is the consumer's, not an error of the tool
     if attempt.ending != "abandoned":
         fields["error_type"] = error.type
     if attempt.ending == "raised":
@@ -232,6 +240,9 @@ def _add_exception(attempt: Attempt, error: ExceptionSummary, sanitizer: Sanitiz
         fields |= {"rule": EXCEPTION, "rule_grade": "certain", "suggestion": error.suggestion}
         if error.stats is not None:
             fields["stats"] = orjson.dumps(error.stats).decode()
+    if attempt.flags:
+        fields["flags"] = orjson.dumps(attempt.flags).decode()
+    # a stream that raised has the items that it yielded before
     if isinstance(attempt.result, ValueSnapshot):
         text = None if attempt.stream is None else attempt.stream.text
         items = _safe_items(attempt, attempt.result.value, sanitizer.sanitize_text("result", text))
@@ -265,6 +276,7 @@ def _safe_items(attempt: Attempt, value: Snapshot, safe_text: str | None) -> Sna
 
 
 def _add_response(attempt: Attempt, response: ResponseSnapshot, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
+    # an error's message is recorded without content too; the reason of a partial result is content
     full, error = attempt.captures_content, response.error_info
     fields |= {
         "status": response.status,
@@ -301,6 +313,7 @@ def _add_claims(
     attempt: Attempt, response: ResponseSnapshot | None, sanitizer: Sanitizer, fields: dict[str, Any]
 ) -> None:
     """Set confidence, signals, flags and sources: those of the response, else those read by the decorator."""
+    # most calls have none of these
     if attempt.confidence is None and response is None and attempt.sources is None and not attempt.flags:
         return
     flags = [*attempt.flags, *(response.meta.flags if response else ())]
@@ -359,10 +372,12 @@ def _add_custom_attributes(attempt: Attempt, sanitizer: Sanitizer, fields: dict[
 
 def _redact_span(attempt: Attempt, sanitizer: Sanitizer) -> None:
     """Redact the span's events and status, which are not part of the record but are exported with the span."""
+    # a sanitizer of its own, which searches every text: the texts of the record do not include those of events
     for_span = Sanitizer(sanitizer.redactions, sanitizer.limit)
 
     def attributes(values: dict[str, Any]) -> dict[str, Any]:
         safe = orjson.loads(for_span.sanitize_json("attributes", snapshot(values)) or "{}")
+        # the copy has lost the types of JSON's values, so it replaces only what had to change
         return safe if for_span.redacted or for_span.truncated else values
 
     attempt.redact_events(attributes, lambda text: for_span.sanitize_text("error_message", text))

@@ -39,9 +39,11 @@ from tooltrace.recording.tracebacks import take_frames
 from tooltrace.recording.worker import Worker
 from tooltrace.redact.snapshot import snapshot
 
-Attempt.finish = staticmethod(build_record)  # here, because the module of build_record imports Attempt
+# here, because the module of build_record imports Attempt
+Attempt.finish = staticmethod(build_record)
 
-_begin_attempt, _last_failed = Attempt.begin, last_failed.get  # bound once: looked up at each call, they take longer
+# bound once: looked up at each call, they take longer
+_begin_attempt, _last_failed = Attempt.begin, last_failed.get
 
 FLUSH_SECONDS = 1.0
 """Seconds for which a caller that writes at once waits for the background thread, where only that can write."""
@@ -76,10 +78,11 @@ class Recorder:
         """The last attempt by call id, and by conversation and call id where another conversation has used the id since."""
         self._provider: Any = _NOT_LOOKED_UP
         self._pipeline = pipeline_for(None)
-        self._forget_mode()
+        self._reset_write_mode()
         forking.register(self)
 
-    def _forget_mode(self) -> None:
+    def _reset_write_mode(self) -> None:
+        # without a durability, each attempt looks up whether this is a child process, until the answer is yes
         has_store, durability = self.settings.store is not None, self.settings.durability
         self._writes_immediately = has_store and durability in ("call", "fsync")
         self._may_be_child = has_store and durability is None
@@ -101,6 +104,7 @@ class Recorder:
         """
         try:
             context, otel = contexts.current.get(), current_context()
+            # false for most calls outside frameworks, which have no conversation, agent or call id to search for
             if otel or context.call is not None or spec.injected or spec.find_injected or CONFIG in sys.modules:
                 if call_id is None and context.call is not None and context.call.open_attempt is not None:
                     open_attempt = _pop_open_attempt(context.call, spec)
@@ -121,11 +125,13 @@ class Recorder:
             except BaseException as error:  # raised by a sampler or a processor of the application
                 pass_on_signal(error)
                 report_fault("export", lost=0)
+                # the call is recorded all the same; only its span is not exported
                 pipeline_for(None).start(attempt, attributes, otel)
             if arguments is not None and attempt.captures_content:
                 attempt.arguments = snapshot(arguments, settings.field_limit)
             if call_id is not None or _last_failed() is not None or announcing_libraries:  # it may be a retry
                 self._identify_call(attempt, call_id, number)
+            # last, so that the duration does not contain the work of the recorder
             attempt.started = perf_counter_ns()
         except BaseException as error:
             pass_on_signal(error)
@@ -165,6 +171,7 @@ class Recorder:
         else:  # later attempts count on from this number
             self._attempts.put(call, number)
         attempt.number = number
+        # most ids have one entry; the second key is made where another conversation uses the id again
         earlier = self._last.get(call_id)
         if earlier is not None and earlier.conversation_id != conversation:
             self._last.put((earlier.conversation_id, call_id), earlier)
@@ -189,6 +196,7 @@ class Recorder:
             found = attempt.result
             if type(found) is ValueSnapshot:
                 if found.kinds and pauses(found.kinds):
+                    # the object requests input of a person: it is not the tool's result
                     attempt.ending, attempt.result = "paused", None
                     self._repeat_number(attempt)
             elif type(found) is ResponseSnapshot and found.status == "error" and retries.is_wanted():
@@ -258,13 +266,14 @@ class Recorder:
 
     def reset_after_fork(self) -> None:
         """Determine again, in a forked child, when records are written."""
-        self._forget_mode()
+        self._reset_write_mode()
 
     def put(self, item: DeferredRecord | Record) -> None:
         """Record ``item``, which is not an attempt but an outcome, a gate or a message."""
         if not self._writes_at_once():
             self.worker.put(item)
             return
+        # only the background thread notifies sinks, and it writes what could not be written here
         wanted_by_sinks = isinstance(item, Outcome) and evaluation.is_wanted()
         if wanted_by_sinks or not self.worker.write_now(item):
             self.worker.put(item)
@@ -294,10 +303,12 @@ class Recorder:
             self._number(attempt, attempt.spec, attempt.call_id, None)
 
     def _end(self, attempt: Attempt) -> None:
+        # a tool that forks ends in both processes: each needs a span id of its own
         if attempt.generation != forking.generation:
             self._separate_from_parent(attempt)
         by_tool, by_context = attempt.span_attributes, attempt.call_context.attributes
         if by_tool is not None or by_context is not None:
+            # copied now: the application may change the values as soon as the tool has returned
             attempt.custom_attributes = snapshot({**(by_context or {}), **(by_tool or {})})
         if structlog.is_wanted():
             attempt.surroundings = contextvars.copy_context()
@@ -313,6 +324,7 @@ class Recorder:
             self.worker.put(attempt, urgent)
             return
         written = self.worker.write_now(attempt)
+        # the queue is for the sinks and exporters then; the thread does not write a record twice, see Attempt.written
         if not written or urgent or structlog.is_wanted() or otel_metric.is_wanted() or evaluation.is_wanted():
             self.worker.put(attempt, urgent)
         if faults.pending:  # write the counts of earlier losses too, before this process may be killed
@@ -341,6 +353,7 @@ class Recorder:
             report_fault("record")
             return
         attempt.flags = (*attempt.flags, "interrupted")
+        # the signal may have come after the attempt was queued
         if not self.worker.is_queued(attempt):
             with suppress_faults("record", lost=1):
                 self._end(attempt)
@@ -349,6 +362,7 @@ class Recorder:
 
 def activate(attempt: Attempt) -> Token[Context]:
     """Make the attempt's span current; pass the returned token to ``detach`` to undo it."""
+    # most contexts are empty: a new one then needs no copy
     if current_context() or attempt.call_context.call is not None:
         return attach(span_context(attempt))
     return attach(Context({SPAN_KEY: attempt}))
@@ -402,6 +416,7 @@ def _identify(
         identity = call_identity.from_span(enclosing, spec.name)
         framework_call_id = framework_call_id or identity.call_id
         context = call_identity.complete(context, identity)
+    # inside a tool, its own call is marked in the context: the calls that it makes are not the model's
     if call_id is None and context.call is not None and otel.get(_CALL_KEY) is not context.call:
         call_id = context.call.value
     return framework_call_id if call_id is None else call_id, otel, context, arguments

@@ -33,14 +33,12 @@ LIBRARIES: Final = ("stamina", "tenacity")
 MAX_FRAMES: Final = 60
 """Maximum number of frames that are searched for the state of a retry."""
 
-
 INNER_RETRIES: Final = "tooltrace.inner_retries"
 """Attribute of an attempt: number of retries inside it, of a part of the tool that is not a traced call."""
 INNER_RETRY_ERRORS: Final = "tooltrace.inner_retry_errors"
 """Attribute of an attempt: classes of the exceptions that these retries followed."""
 MAX_INNER_ERRORS: Final = 20
 """Maximum number of these classes."""
-
 
 CLOCK_ERROR: Final = 0.001
 """Seconds by which the start of an attempt, computed from its duration, may differ from the true one."""
@@ -70,7 +68,11 @@ _announced: ContextVar[RetryLink | None] = ContextVar("tooltrace_announced_retry
 _last_counted: ContextVar[tuple[int, int, str] | None] = ContextVar("tooltrace_last_counted_retry", default=None)
 """Span, ``id()`` of the exception and library of the last counted retry inside a tool."""
 _by_exception: LruMap[FailedAttempt] = LruMap(1000)
-"""Failed attempts by ``id()`` of their exceptions, for a retry in another thread than the tool."""
+"""Failed attempts by ``id()`` of their exceptions, and by ``_key_of_copies``, for a retry in another thread than the tool.
+
+The map does not keep an exception alive, so a later one may have its id. ``find_link`` therefore compares the tool, the
+arguments and the conversation too.
+"""
 announcing_libraries: set[str] = set()
 """The libraries whose integrations are installed."""
 
@@ -98,7 +100,7 @@ def remember(attempt: Attempt, error: BaseException | None) -> None:
     last_failed.set(failed)
     if error is not None and announcing_libraries:
         _by_exception.put(id(error), failed)
-        _by_exception.put(_likeness(error), failed)
+        _by_exception.put(_key_of_copies(error), failed)
 
 
 def announce(library: str, error: BaseException | None) -> None:
@@ -106,12 +108,13 @@ def announce(library: str, error: BaseException | None) -> None:
 
     Inside a running attempt, where no traced call failed, the library retries a part of the tool: the attempt counts it.
     """
-    failed = None if error is None else _by_exception.get(id(error)) or _by_exception.get(_likeness(error))
+    failed = None if error is None else _by_exception.get(id(error)) or _by_exception.get(_key_of_copies(error))
     failed = failed or last_failed.get()
     running = get_current_span()
     if isinstance(running, ToolSpan) and (failed is None or failed.began < _began(running)):
         _count_inner_retry(running, library, error)
         return
+    # stamina announces a retry that tenacity then announces again: the first one names the library that was used
     before = _announced.get()
     if failed is not None and (before is None or before.failed is not failed):
         _announced.set(RetryLink(failed, library))
@@ -136,8 +139,8 @@ def _count_inner_retry(span: ToolSpan, library: str, error: BaseException | None
         span.set_attribute(INNER_RETRY_ERRORS, [*errors, type(error).__name__])
 
 
-def _likeness(error: BaseException) -> tuple[type, str]:
-    """Return what an exception and its copy share: asyncio copies a TimeoutError that was raised in another thread."""
+def _key_of_copies(error: BaseException) -> tuple[type, str]:
+    """Return a key that an exception and its copies share: asyncio copies a TimeoutError that another thread raised."""
     first = error.args[0] if error.args else None
     return type(error), first if type(first) is str else ""
 
@@ -171,7 +174,8 @@ def _repeats(attempt: Attempt, failed: FailedAttempt) -> bool:
 
 def _library_on_stack(began: float) -> str | None:
     """Return the library that retries what began at ``began``, or None."""
-    frame: FrameType | None = sys._getframe(3)  # noqa: SLF001 - the caller of Recorder.begin
+    # 1 is find_link, 2 Recorder._identify_call, 3 Recorder.begin, behind which the tool's callers are
+    frame: FrameType | None = sys._getframe(3)  # noqa: SLF001
     for _ in range(MAX_FRAMES):
         if frame is None:
             return None

@@ -94,7 +94,7 @@ class Settings:
     address: Address | None = field(default_factory=default_address)
     """Address of the remote store that answers queries; None where the local store does."""
     durability: Durability | None = None
-    """None: ``call`` in a child process of multiprocessing, which may be killed without warning, else ``batch``."""
+    """None: ``call`` in a worker of Ray or a child of multiprocessing, which may be killed without warning, else ``batch``."""
     capture: Capture = "full"
     redaction: Redaction = field(default_factory=Redaction)
     service_name: str | None = field(default_factory=default_service)

@@ -19,13 +19,16 @@ _closers: dict[int, list[WeakMethod[Callable[[], object]]]] = {}
 def on_exit(close: Callable[[], object]) -> None:
     """Call the bound method ``close`` when this process ends, if its object is still alive."""
     closers = _closers.get(os.getpid())
+    # a forked child has no entry for its own id: it forgets those of the parent, and registers for itself
     if closers is None:
         _closers.clear()
         closers = _closers[os.getpid()] = []
         atexit.register(_close_all)
         util = sys.modules.get("multiprocessing.util")
         if util is not None:
+            # a negative priority runs last, after the finalizers of pools and queues, which may still call tools
             util.Finalize(None, _close_all, exitpriority=-100)
+    # weak, so that a worker that was replaced by ``configure`` can be freed
     closers.append(WeakMethod(close))
 
 

@@ -79,6 +79,7 @@ class ToolSpec:
             return kwargs
         if self.skip:
             args = args[self.skip :]
+        # the most frequent call, without zip
         if len(args) == 1 and self.parameters:
             return {self.parameters[0]: args[0], **kwargs}
         named = dict(zip(self.parameters, args))  # noqa: B905 - strict=False costs a tenth of a microsecond
@@ -92,6 +93,7 @@ class ToolSpec:
             found = self.find_injected()
             object.__setattr__(self, "injected", self.injected | found.injected)
             object.__setattr__(self, "call_id_parameter", found.call_id)
+            # last: another thread that finds None here needs the two values above
             object.__setattr__(self, "find_injected", None)
         if not self.injected:
             return arguments, [], None

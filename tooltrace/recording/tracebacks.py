@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any, Final, NamedTuple
 
-from tooltrace.normalize.exceptions.reader import class_name
+from tooltrace.normalize.exceptions.reader import plan_of
 from tooltrace.redact.texts import fix_unicode
 
 MAX_FRAMES: Final = 20
@@ -22,7 +22,8 @@ MAX_CHAINED: Final = 3
 MAX_CHARS: Final = 8 * 1024
 """Maximum length of the text; the end is kept, which is the exception that the caller received."""
 
-_traceback_of: Any = BaseException.__dict__["__traceback__"].__get__  # a class may define attributes of these names
+# by the descriptors of BaseException: a class may define attributes of these names
+_traceback_of: Any = BaseException.__dict__["__traceback__"].__get__
 _cause_of: Any = BaseException.__dict__["__cause__"].__get__
 _context_of: Any = BaseException.__dict__["__context__"].__get__
 _suppresses_context: Any = BaseException.__dict__["__suppress_context__"].__get__
@@ -57,11 +58,17 @@ def take_frames(error: BaseException) -> tuple[RaisedFrom, ...]:
     is_cause = False
     while following is not None and len(chain) < MAX_CHAINED and id(following) not in seen:
         seen.add(id(following))
-        frames, depth = _innermost(_traceback_of(following))
-        chain.append(RaisedFrom(class_name(following), frames, depth, is_cause))
-        cause: BaseException | None = _cause_of(following)
-        is_cause = cause is not None
-        following = cause if is_cause or _suppresses_context(following) else _context_of(following)
+        plan = plan_of(type(following))
+        cause: BaseException | None
+        if plan.has_own_links:
+            trace, cause = _traceback_of(following), _cause_of(following)
+            next_ = cause if cause is not None or _suppresses_context(following) else _context_of(following)
+        else:  # the same in less time; no code of the class runs
+            trace, cause = following.__traceback__, following.__cause__
+            next_ = cause if cause is not None or following.__suppress_context__ else following.__context__
+        frames, depth = _innermost(trace)
+        chain.append(tuple.__new__(RaisedFrom, (plan.name, frames, depth, is_cause)))
+        following, is_cause = next_, cause is not None
     return tuple(chain)
 
 

@@ -13,19 +13,20 @@ import _thread
 import queue
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tooltrace.core import forking
-from tooltrace.faults import faults, pass_on_signal, suppress_faults
+from tooltrace.faults import faults, pass_on_signal
 from tooltrace.recording import shutdown
 from tooltrace.recording.attempt import Attempt, estimate_size
+from tooltrace.recording.delivery_start import DeliveryStart
 from tooltrace.recording.queued_item import Item, line_of
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import notify
 from tooltrace.recording.slot import Slot
-from tooltrace.recording.worker_state import FlushAction, FlushResult, ThreadState, Ticket, WorkerState, flush_reasons
+from tooltrace.recording.worker_state import FlushAction, Flushes, QueueWait, ThreadState, WorkerState
 from tooltrace.recording.writer import Writer
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Worker:
     def __init__(self, settings: Settings, deliveries: DeliveryThreads | None = None) -> None:
         self._settings = settings
         self._deliveries = deliveries
+        self._delivery_start = DeliveryStart(deliveries)
         self._writer = Writer(settings)
         self._reset()
         forking.register(self)
@@ -68,37 +70,36 @@ class Worker:
         self._bytes = 0
         """About the sum of ``_sizes``: threads change it without a lock, and an empty queue sets it to 0."""
         self._tokens: queue.SimpleQueue[bool] | None = None
-        self._tickets: deque[Ticket] = deque()
+        """Tokens that wake the thread; None before it is started."""
+        self._waits: deque[QueueWait] = deque()
+        """Callers that wait for the items queued before them to be written."""
         self._blocked: deque[queue.SimpleQueue[bool]] = deque()
+        """Callers that wait for room in the full queue."""
         self._permit = Slot(True)
         """Full while no thread drains the queue."""
         self.written_before = 0
         """Number of records that earlier recorders of this process have written."""
         self._dequeued = 0
         """Number of items removed from the queue so far."""
-        self._in_hand: float | None = None
+        self._processing_since: float | None = None
         """The monotonic time since which an item that has left the queue is being processed; None where none is."""
         self._claim: Slot[Item] = Slot()
         """The item that is being processed, until one thread takes it: to write it, or to count it as lost."""
-        self._lost: Counter[str] = Counter()
-        """Records lost so far by reason; replaced, never changed, by the holder of the permit."""
-        self._lost_reported: Counter[str] = Counter()
-        """Value of ``_lost`` at the end of the last flush."""
-        self.last_flush: FlushResult | None = None
-        """Result of the last ``flush`` or ``close``."""
+        self.flushes = Flushes()
+        """The results of ``flush`` and ``close``."""
         self._idle = True
-        self._hurried = False
+        """Whether the thread waits for a token, so that the next caller has to send one."""
+        self._write_now_sent = False
         """Whether the thread has a token to write at once that it has not read yet."""
         self._stalled = False
+        """Whether a caller has waited its full time for room: others do not wait until the queue moves again."""
         self._closed = False
         self._stop_at: float | None = None
         """While the worker closes: the monotonic time after which no further item is processed."""
         self._started = False
         self._ended = False
         self._ident: int | None = None
-        self._cursors_ready = self._delivering = self._deliveries is None
-        self._prepare_lock = threading.RLock()
-        self._preparing: int | None = None
+        self._delivery_start.reset()
 
     def reset_after_fork(self) -> None:
         """Start with an empty queue in a forked child, because the parent writes its own items."""
@@ -115,6 +116,7 @@ class Worker:
         """
         size = estimate_size(item)
         waiting, settings = len(self._queue), self._settings
+        # as ``_is_full``, without the cost of a call
         if (
             waiting >= settings.queue_size or (waiting and self._bytes + size > settings.queue_bytes)
         ) and not self._has_room(size):
@@ -124,17 +126,19 @@ class Worker:
                 "tooltrace drops calls: the queue is full, because calls end faster than they can be written",
             )
             return
+        # the size first: the thread takes one size with each item
         self._bytes += size
         self._sizes.append(size)
         self._queue.append(item)
         if self._idle or self._closed:
             self._wake(_WRITE_NOW if urgent else _WAKE)
-        elif urgent and not self._hurried:
-            self._hurried = True
+        elif urgent and not self._write_now_sent:
+            self._write_now_sent = True
             self._wake(_WRITE_NOW)
 
     def is_queued(self, item: Item) -> bool:
         """Return whether ``item`` is queued."""
+        # a copy, because a loop over a deque fails when another thread changes it
         return any(queued is item for queued in list(self._queue))
 
     def write_now(self, item: Item) -> bool:
@@ -142,8 +146,10 @@ class Worker:
 
         The caller then uses ``put``: the thread tries again, and counts a second failure.
         """
-        if not self._cursors_ready and not self._prepare_deliveries():
-            return False
+        if not self._delivery_start.has_cursors:
+            if not self._delivery_start.create_cursors():
+                return False
+            self._wake(_WAKE)  # the background thread starts the delivery threads
         try:
             line = line_of(item, has_journal=self._writer.has_journal)
             if line is not None:
@@ -161,17 +167,13 @@ class Worker:
         Returns False where ``timeout`` seconds did not suffice, where records wait because the disk refuses writes,
         and where records were lost since the last flush.
         """
-        return self._report_flush("flush", timeout, written=self.wait_for_queue(timeout))
+        return self._ended_flush("flush", timeout, written=self.wait_for_queue(timeout))
 
-    def _report_flush(self, action: FlushAction, timeout: float | None, *, written: bool) -> bool:
-        """Set ``last_flush``, and return whether it was complete. ``written``: whether the queue was written in time."""
-        reasons: tuple[str, ...] = ("it was called in the recorder's own thread, by a redaction or a sink",)
-        if self._ident != threading.get_ident():
-            lost, reported = self._lost, self._lost_reported
-            self._lost_reported = lost
-            reasons = flush_reasons(self.state(), lost - reported, timeout, written=written)
-        self.last_flush = FlushResult(action, time.time(), reasons)
-        return not reasons
+    def _ended_flush(self, action: FlushAction, timeout: float | None, *, written: bool) -> bool:
+        """Note the result of a flush, and return whether it was complete. ``written``: the queue was written in time."""
+        if self._ident == threading.get_ident():
+            return self.flushes.end_in_own_thread(action)
+        return self.flushes.end(action, self.state, timeout, written=written)
 
     def wait_until_written(self, patience: float) -> bool:
         """Wait until all items that were queued before are written, for as long as the queue makes progress.
@@ -192,13 +194,13 @@ class Worker:
             self._drain_if_free(even_empty=True)
             return self.unwritten == self._writer.waiting
         # the length first: an item that leaves the queue in between makes the position too high, never too low
-        ticket = Ticket(len(self._queue) + self._dequeued, queue.SimpleQueue())
-        self._tickets.append(ticket)
+        wait = QueueWait(len(self._queue) + self._dequeued, queue.SimpleQueue())
+        self._waits.append(wait)
         self._wake(_WRITE_NOW)
         while True:
             dequeued = self._dequeued
             try:
-                return ticket.reply.get(timeout=timeout)
+                return wait.reply.get(timeout=timeout)
             except queue.Empty:
                 if not patient or self._dequeued == dequeued:
                     return False
@@ -206,11 +208,11 @@ class Worker:
     @property
     def unwritten(self) -> int:
         """Number of records that are queued, in processing, or waiting for the disk."""
-        return len(self._queue) + (self._in_hand is not None) + self._writer.pending
+        return len(self._queue) + (self._processing_since is not None) + self._writer.pending
 
     def state(self) -> WorkerState:
         """Return the figures of this moment. Takes no lock."""
-        since = self._in_hand
+        since = self._processing_since
         return WorkerState(
             unwritten=self.unwritten,
             unwritten_bytes=max(0, self._bytes) + self._writer.pending_bytes,
@@ -228,7 +230,7 @@ class Worker:
             return "closed" if self._closed else "not started"
         if self._ended:
             return "ended"
-        return "waiting" if self._idle and self._in_hand is None else "writing"
+        return "waiting" if self._idle and self._processing_since is None else "writing"
 
     def close(self, timeout: float | None = EXIT_SECONDS) -> bool:
         """Write the queued items within ``timeout`` seconds, count the rest as lost, and close the journal.
@@ -240,6 +242,7 @@ class Worker:
         deadline = None if timeout is None else time.monotonic() + timeout
         self.wait_for_queue(None if timeout is None else timeout - 2 * share)
         self._stop_at = None if deadline is None else deadline - share
+        # from here on a caller writes its own item; the token ends the wait of the thread, which then sees ``_closed``
         self._closed = True
         if self._tokens is not None:
             self._tokens.put(_WRITE_NOW)
@@ -247,17 +250,17 @@ class Worker:
             try:
                 self._drain()
                 self._abandon()
-                self._add_losses(self._writer.close())
+                self.flushes.add_losses(self._writer.close())
             finally:
                 self._permit.put(True)
         else:  # a sink or a redaction of the user does not return
             self._abandon()
-            self._add_losses(self._writer.abandon())
+            self.flushes.add_losses(self._writer.abandon())
         self._stop_at = None
-        while self._tickets:  # of other threads: nothing will be written any more
+        while self._waits:  # of other threads: nothing will be written any more
             with suppress(IndexError):
-                self._tickets.popleft().reply.put(False)
-        complete = self._report_flush("shutdown", timeout, written=True)
+                self._waits.popleft().reply.put(False)
+        complete = self._ended_flush("shutdown", timeout, written=True)
         if self._deliveries is not None:
             self._deliveries.close(None if deadline is None else max(0.0, deadline - time.monotonic()))
         return complete
@@ -276,6 +279,7 @@ class Worker:
         """Count as lost the items still queued, and the item of a thread that does not return."""
         claimed = self._claim.take()
         lost = int(claimed is not None)
+        # an item that was claimed may still be in the queue: it counts once
         while self._queue:
             with suppress(IndexError):
                 lost += self._queue.popleft() is not claimed
@@ -304,9 +308,13 @@ class Worker:
         if self._settings.overflow == "drop" or self._stalled:
             return not self._is_full(size)
         deadline = time.monotonic() + self._settings.block_seconds
+        # one reply for each wait: the thread answers every caller after each batch, and there may be room for one only
         while self._is_full(size):
             reply: queue.SimpleQueue[bool] = queue.SimpleQueue()
             self._blocked.append(reply)
+            # the thread may have emptied the queue before it could see this caller, and then answers nobody
+            if not self._is_full(size):
+                return True
             left = deadline - time.monotonic()
             if left <= 0 or self._closed:
                 self._stalled = True
@@ -319,6 +327,7 @@ class Worker:
         if self._closed:
             self._drain_if_free()
             return
+        # before the token is put: of several callers, one wakes the thread
         self._idle = False
         if not self._started:
             self._start()
@@ -338,34 +347,17 @@ class Worker:
                     "the process is ending: a thread started now could hang, and nothing would wait for it"
                 )
             _thread.start_new_thread(self._run, ())
+            # not at import: a process that records nothing runs nothing at its end
             shutdown.on_exit(self.close)
         except RuntimeError:  # the interpreter is shutting down
             self._closed = True
             self._drain_if_free()
 
-    def _prepare_deliveries(self) -> bool:
-        """Create the cursors of new destinations, which receive the records written from then on.
-
-        Returns False where this thread is already creating them, further up its stack. The delivery threads are
-        started by the background thread.
-        """
-        if self._preparing == threading.get_ident():
-            return False
-        with self._prepare_lock:  # reentrant; a caller with ``durability="call"`` may wait for another thread here
-            if not self._cursors_ready and self._deliveries is not None:
-                self._preparing = threading.get_ident()
-                try:
-                    with suppress_faults("export"):
-                        self._deliveries.prepare()
-                finally:
-                    self._cursors_ready, self._preparing = True, None
-        self._wake(_WAKE)
-        return True
-
     # in the background thread; after close(), in the callers' threads
 
     def _run(self) -> None:
         self._ident = threading.get_ident()
+        # the thread was started without ``threading``, which makes a dummy object for it here; only its name is wanted
         with suppress(Exception):
             threading.current_thread().name = "tooltrace"
         tokens = self._tokens
@@ -382,29 +374,31 @@ class Worker:
 
     def _wait_and_drain(self, tokens: queue.SimpleQueue[bool]) -> None:
         token = _WAKE
+        # without a token in time, the records that the disk refused are tried again
         with suppress(queue.Empty):
             token = tokens.get(timeout=RETRY_SECONDS if self._writer.waiting else None)
         while not self._closed:
             token = self._gather(tokens, token)
-            self._hurried = False
+            self._write_now_sent = False
             # a token for each call of a burst would make this thread check the journal for each: 10 µs a call
             for _ in range(tokens.qsize()):
                 tokens.get_nowait()
             self._drain_if_free(even_empty=True)
             token = _WAKE
-            if not self._queue and not self._tickets:
+            if not self._queue and not self._waits:
                 break
         self._idle = True
+        # ``+=`` and ``-=`` of two threads may lose an addition: an empty queue corrects the sum
         if not self._queue and not self._sizes:
             self._bytes = 0
-        if self._queue or self._tickets:  # put() may have read _idle as False just before, and sent no token
+        if self._queue or self._waits:  # put() may have read _idle as False just before, and sent no token
             self._idle = False
             tokens.put(_WAKE)
 
     def _gather(self, tokens: queue.SimpleQueue[bool], token: bool) -> bool:
         """Gather calls for up to ``GATHER_SECONDS``, or until a caller waits. Returns the last token."""
         deadline = time.monotonic() + GATHER_SECONDS
-        while token is not _WRITE_NOW and not self._tickets:
+        while token is not _WRITE_NOW and not self._waits:
             left = deadline - time.monotonic()
             if left <= 0:
                 break
@@ -418,7 +412,7 @@ class Worker:
         The holder of the permit checks the queue again after releasing it, so that an item queued in between is
         not left behind.
         """
-        while (even_empty or self._queue or self._tickets) and not self._is_late():
+        while (even_empty or self._queue or self._waits) and not self._is_late():
             if not self._permit.take():
                 return
             try:
@@ -428,46 +422,41 @@ class Worker:
             even_empty = False
 
     def _drain(self) -> None:
-        if not self._delivering:
-            self._deliver()
+        # before the first line is written: a destination starts at the end of the journals
+        if not self._delivery_start.has_threads:
+            self._delivery_start.start_threads()
         while self._queue and not self._is_late():
             self._dispatch_batch()
             self._reply()
-        self._add_losses(self._writer.flush_losses())
+        self.flushes.add_losses(self._writer.flush_losses())
         self._reply()
 
-    def _add_losses(self, new: dict[str, int]) -> None:
-        if new:
-            self._lost = self._lost + Counter(new)
-
-    def _deliver(self) -> None:
-        self._cursors_ready = self._delivering = True
-        assert self._deliveries is not None
-        with suppress_faults("export"):
-            self._deliveries.start()
-
     def _dispatch_batch(self) -> None:
+        # once a batch: binding a logger costs as much as a line
         sinks = notify.BatchSinks()
         pipelines = set()
         for _ in range(min(len(self._queue), BATCH)):
             if not self._queue or self._is_late() or self._writer.added_bytes > BATCH_BYTES:
                 break
-            self._in_hand = time.monotonic()
+            self._processing_since = time.monotonic()
             self._dequeued += 1
             try:
                 item = self._queue[0]
-                self._claim.put(item)  # before it leaves the queue: ``_abandon`` finds it in either place
+                # before it leaves the queue: ``_abandon`` finds it in either place
+                self._claim.put(item)
                 self._queue.popleft()
                 self._bytes -= self._sizes.popleft() if self._sizes else 0
                 is_attempt = type(item) is Attempt
                 line = None if is_attempt and item.written else line_of(item, has_journal=self._writer.has_journal)  # type: ignore[union-attr]
-                if self._claim.take() is None:  # ``close`` did not wait any longer, and has counted it
-                    self._in_hand = None
+                # ``close`` did not wait any longer, and has counted the item as lost
+                if self._claim.take() is None:
+                    self._processing_since = None
                     break
                 if line is not None:
                     self._writer.add_line(line)
             except BaseException as error:
-                self._in_hand = None
+                # the record could not be made: it is lost and counted, and no sink gets a part of it
+                self._processing_since = None
                 self._claim.take()
                 notify.report("record")
                 pass_on_signal(error)
@@ -476,9 +465,10 @@ class Worker:
                     sinks.notify(item)
                 if is_attempt:
                     pipelines.add(item.pipeline)  # type: ignore[union-attr]
-            self._in_hand = None
+            self._processing_since = None
         sinks.finish()
         self._writer.write()
+        # after the write: this takes locks of the SDK, which must not delay the journal
         for pipeline in pipelines:
             pipeline.wake_exporters()
 
@@ -487,12 +477,18 @@ class Worker:
         self._stalled = False
         while self._blocked:
             self._blocked.popleft().put(True)
-        if not self._is_due():
+        # counted before the write: a caller that comes meanwhile, perhaps because the disk has room again, gets a write of its own
+        due = self._due()
+        if not due:
             return
-        self._add_losses(self._writer.flush_losses())
+        self.flushes.add_losses(self._writer.flush_losses())
         with suppress(IndexError):  # ``close`` answers them too where it did not get the permit
-            while self._is_due():
-                self._tickets.popleft().reply.put(True)
+            for _ in range(due):
+                self._waits.popleft().reply.put(True)
 
-    def _is_due(self) -> bool:
-        return bool(self._tickets) and (not self._queue or self._tickets[0].position <= self._dequeued)
+    def _due(self) -> int:
+        """Return the number of callers, from the first, whose items have left the queue."""
+        waits = list(self._waits)  # before the queue is read: a caller queues its items first
+        if not self._queue:
+            return len(waits)
+        return next((n for n, wait in enumerate(waits) if wait.position > self._dequeued), len(waits))

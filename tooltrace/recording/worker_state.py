@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -12,11 +14,13 @@ ThreadState = Literal["not started", "waiting", "writing", "ended", "closed"]
 FlushAction = Literal["flush", "shutdown"]
 
 
-class Ticket(NamedTuple):
-    """A caller's wait for the items that were queued before the ticket was made."""
+class QueueWait(NamedTuple):
+    """A caller's wait for the items that were queued before it."""
 
     position: int
+    """Number of items that have left the queue once those are written."""
     reply: queue.SimpleQueue[bool]
+    """Where the thread answers: true for written, false where it ended."""
 
 
 class WorkerState(NamedTuple):
@@ -51,7 +55,7 @@ class FlushResult(NamedTuple):
     """Why the flush was not complete; empty where it was."""
 
 
-def flush_reasons(state: WorkerState, lost: Counter[str], timeout: float | None, *, written: bool) -> tuple[str, ...]:
+def _reasons(state: WorkerState, lost: Counter[str], timeout: float | None, *, written: bool) -> tuple[str, ...]:
     """Return why a flush is not complete: what still waits, and what was lost since the flush before.
 
     ``written``: whether the queue was written within ``timeout`` seconds.
@@ -70,3 +74,35 @@ def flush_reasons(state: WorkerState, lost: Counter[str], timeout: float | None,
         counts = ", ".join(f"{reason} {count}" for reason, count in sorted(lost.items()))
         reasons.append(f"{lost.total()} records were lost since the flush before: {counts}")
     return tuple(reasons)
+
+
+class Flushes:
+    """The results of the flushes of one worker, and the losses between them. Its methods take no lock."""
+
+    def __init__(self) -> None:
+        self._lost: Counter[str] = Counter()
+        """Records lost so far by reason. Replaced, never changed, by the one thread that writes: readers keep a reference."""
+        self._reported: Counter[str] = Counter()
+        """Value of ``_lost`` at the end of the last flush."""
+        self.last: FlushResult | None = None
+
+    def add_losses(self, new: Mapping[str, int]) -> None:
+        """Add ``new`` losses by reason, in the thread that writes."""
+        if new:
+            self._lost = self._lost + Counter(new)
+
+    def end(
+        self, action: FlushAction, state: Callable[[], WorkerState], timeout: float | None, *, written: bool
+    ) -> bool:
+        """Note the result of a flush, and return whether it was complete. ``written``: the queue was written in time."""
+        lost, reported = self._lost, self._reported
+        self._reported = lost  # before the state is read: what is lost meanwhile is left to the next flush
+        return self._note(action, _reasons(state(), lost - reported, timeout, written=written))
+
+    def end_in_own_thread(self, action: FlushAction) -> bool:
+        """Note that a flush in the worker's own thread could not wait; return False. Losses are left to the next one."""
+        return self._note(action, ("it was called in the recorder's own thread, by a redaction or a sink",))
+
+    def _note(self, action: FlushAction, reasons: tuple[str, ...]) -> bool:
+        self.last = FlushResult(action, time.time(), reasons)
+        return not reasons

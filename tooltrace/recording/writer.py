@@ -21,7 +21,7 @@ MAX_WAITING_BYTES = 16 * 1024 * 1024
 
 
 class Writer:
-    """The journal access of a worker. Only ``write_now`` and ``abandon`` are thread-safe."""
+    """The journal access of a worker. Only ``write_line_now`` and ``abandon`` are thread-safe."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -105,11 +105,13 @@ class Writer:
     def flush_losses(self) -> dict[str, int]:
         """Write the waiting records and the counts of losses. Returns the new losses by reason."""
         self.write()
+        # a journal that was removed while nothing is written is noticed here, before the losses are counted
         if self._journal is not None:
             self._journal.check()
         new = faults.drain()
         self._losses.update(new)
         self._losses.update(faults.reclaim())
+        # while records wait, the disk refuses writes: the counts are tried after the records
         if self._losses and not self._waiting and self._write_losses(self._losses):
             self._losses.clear()
         self.uncounted = self._losses.total()
@@ -179,6 +181,7 @@ class Writer:
         self._waiting.append((data, count))
         self._waiting_bytes += len(data)
         self.waiting += count
+        # the last piece stays even where it is larger than the limit
         while self._waiting_bytes > MAX_WAITING_BYTES and len(self._waiting) > 1:
             oldest, lost = self._waiting.popleft()
             self._waiting_bytes -= len(oldest)

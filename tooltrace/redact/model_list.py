@@ -45,6 +45,7 @@ def model_list_json(items: list[Any], max_values: float, max_size: float) -> Mod
                 extra = _further_fields(kind)
                 if extra is None:
                     return None
+            # ``__get__`` reads the slot itself: a class may define a property of that name
             fields = {**_attribute(item, "__dict__"), **(extra.__get__(item) or {})}
             values += len(fields) + 1
             if values >= max_values:

@@ -30,6 +30,7 @@ class Pruning:
     def prune(self, value: Any, depth: int = 0) -> Any:
         """Return ``value``, cut to the bytes that are left. Data that is kept whole is returned itself, not a copy."""
         kind = type(value)
+        # the data is from orjson, so it has no subclasses
         if kind is str:
             return self._text(value if self._head is None else self._head(value))
         if kind is dict or kind is list:
@@ -63,6 +64,7 @@ class Pruning:
 
     def _text(self, text: str) -> str:
         size = len(orjson.dumps(text))
+        # escapes and UTF-8 make JSON longer than the text: the part that fits is estimated in proportion
         front = text if size <= self._left else text[: max(self._left, 0) * len(text) // size]
         self._left -= size
         return front if front == text else front + "…"

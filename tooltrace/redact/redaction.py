@@ -110,6 +110,7 @@ class Redaction:
 
     def _dict(self, value: dict[str, Any], present: Hints | None) -> dict[str, Any]:
         items = value
+        # a header or a form field, whose key is the value of another member
         if "value" in value and self._is_secret_name(value):
             items = {**value, "value": MASK}
         safe: dict[str, Any] = {}
@@ -119,6 +120,7 @@ class Redaction:
             safe_key, secret = known.safe, known.secret
             if self._custom:
                 safe_key, secret = self._mask_custom(safe_key), secret or known.normal in self._keys
+            # nothing, and yes or no, are not secrets: ``{"password": null}`` says that none was given
             if secret and item is not None and item != "" and not isinstance(item, bool):
                 safe_item: Any = MASK
             else:
@@ -132,6 +134,7 @@ class Redaction:
             try:
                 data = orjson.loads(text)
                 safe = self._value(data, present)
+                # where nothing was removed, the text keeps its own spaces and order
                 return text if safe is data or safe == data else orjson.dumps(safe).decode()
             except (TypeError, ValueError, RecursionError):  # not JSON, or nested too deeply
                 pass

@@ -50,6 +50,8 @@ class Sanitizer:
             return Json(raw.decode())
         data = orjson.loads(raw)
         long = len(raw) > self.limit
+        # of a long field, each text is cut to little more than the limit first, to bound the search; the exact cut comes
+        # last, because a secret that is cut in two is not found
         if not self.clean:
             data, dropped = self._redact(field, self._truncate_leaves(data) if long else data)
             if dropped:
@@ -84,7 +86,8 @@ class Sanitizer:
         try:
             for redaction in self.redactions:
                 safe = redaction.redact_value(safe)
-                if redaction.hook is not None:  # a copy, because the hook may change it in place
+                # a copy, because the hook may change it in place; by way of JSON, because it may return any object
+                if redaction.hook is not None:
                     safe = orjson.loads(orjson.dumps(redaction.hook(field, deepcopy(safe))))
         except BaseException as error:  # whatever a user's redaction raises, the unredacted field must not be stored
             pass_on_signal(error)

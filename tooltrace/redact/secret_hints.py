@@ -122,6 +122,7 @@ def hints(data: str | bytes, *, json: bool) -> Hints | None:
 
 def _present(exact: str, low: str, *, json: bool, with_exact: bool) -> Hints | None:
     """Return the hints in ``exact`` and ``low``, see ``_searched``; the case-sensitive ones if ``with_exact``."""
+    # ``pass\u0077ord`` is "password" once the JSON is parsed
     if json and "\\u" in exact and _hidden_letter().search(exact):
         return None
     present = [hint for hint, searches in _any_case(json) if hint in low and _counts(searches, low)]

@@ -20,6 +20,7 @@ Places = Callable[[str, str, Iterable[Hint]], list[int]]
 
 Its arguments are a text, the text in lower case, and its hints."""
 
+# the quantifiers ``*+``, ``++``, ``{…}+`` and the group ``(?>…)`` give no character back: a text is read once
 _NOT_REDACTED = r"(?!\[redacted\])"
 _AT_WORD_START = r"(?<![A-Za-z0-9])"
 _IS = r"\\*+[\"']?+\s{0,8}+[:=]\s{0,8}+"
@@ -32,6 +33,7 @@ _NAMES: tuple[tuple[Hint, str], ...] = (
     ("key", r"account[_-]?key"),
     ("key", r"access[_-]?key(?:[_-]?id)?"),
     ("key", r"private[_-]?key"),
+    # not the token of a page or a continuation; the character before "token" is looked at first, as it decides most
     (
         "token",
         r"token(?>(?<![_\-en]token)|(?<!page[_-]token)(?<!pagetoken)(?<!continuation_token)(?<!continuationtoken))",
@@ -132,6 +134,7 @@ def _is_basic(match: re.Match[str]) -> bool:
     if "-" in word or "_" in word:
         word = word.replace("-", "+").replace("_", "/")
     try:
+        # b64decode ignores padding beyond what the word needs
         return b":" in base64.b64decode(word + "==")
     except ValueError:
         return False
@@ -206,6 +209,7 @@ def masked(text: str, present: Hints) -> str:
     low = fold(text)
     for pattern in patterns:
         before, text = text, pattern.masked(text, low, present)
+        # positions are searched in ``low`` and used in ``text``
         if text is not before and text != before:
             low = fold(text)
     return _masked_values(names, text, low) if names else text
@@ -217,7 +221,8 @@ def _masked_values(names: Iterable[re.Pattern[str]], text: str, low: str) -> str
     for first, pattern, mask in _value_patterns():
         if found := places.get(first):
             before, text = text, _masked_after(found, text, pattern, mask)
-            if text is not before and first:  # masking has moved the positions; it cannot add a name
+            # masking has moved the positions; it cannot add a name
+            if text is not before and first:
                 places = _values(names, text, fold(text))
     return text
 

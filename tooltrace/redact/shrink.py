@@ -55,6 +55,7 @@ class _Shrinker:
             if raw is None:  # another thread has changed it
                 return marker(value)
             size = len(raw)
+            # a short member is kept although the room is used up: the last one of a result may be its error
             if size <= max(self._room, SHORT):
                 self._room -= size
                 return orjson.Fragment(raw)

@@ -70,6 +70,7 @@ class Walk:
 
     @property
     def _is_exhausted(self) -> bool:
+        # noted here, because each caller that stops leaves something out
         if self._nodes < 0 or self._size < 0:
             self.cut = True
         return self.cut
@@ -98,6 +99,7 @@ class Walk:
             return "<too deep>"
         if self._is_exhausted:
             return marker(value)
+        # ids of the containers around this one only: a value that stands twice side by side is recorded twice
         if id(value) in self._open:
             return "<circular>"
         self._open.add(id(value))
@@ -135,6 +137,7 @@ class Walk:
                 self.cut = True
                 return shrink(value, len(raw), SNAPSHOT_SIZE)
             return raw or (self._model_list_json(value) if type(value) is list else None)
+        # depth 0: ``snapshot`` has tried the encoders on the whole value before
         if depth == 0 or type(value) is not dict or self._nodes < len(value) or self._size <= 0:
             return None
         raw = flat_json(value)  # a row with dates
@@ -250,6 +253,7 @@ def _learn(kind: type) -> _Shape:
     except BaseException as error:
         pass_on_signal(error)
         fields = raise_unreadable
+    # an application that makes classes in a loop must not fill the memory
     if len(_shapes) >= _MAX_SHAPES:
         _shapes.clear()
     shape = _shapes[id(kind)] = _Shape(kind, _is_scalar(kind), fields)
@@ -285,6 +289,7 @@ def _scalar(value: Any) -> Any:
         return fix_unicode(str.__str__(value))
     if issubclass(kind, int):
         number = int.__index__(value)
+        # Python refuses to write integers of thousands of digits, and takes quadratic time for them
         return number if -(2**63) <= number < 2**63 else str(number) if abs(number) < 2**4096 else "<huge integer>"
     if issubclass(kind, float):
         real = float.__float__(value)
@@ -351,7 +356,7 @@ def exception_message(exc: BaseException) -> str:
     Raises only exceptions that a signal caused.
     """
     try:
-        if id(class_attribute(type(exc), "__str__")) in _BUILTIN_STR_METHODS and not _has_texts(exc):
+        if not _has_texts(exc) and id(class_attribute(type(exc), "__str__")) in _BUILTIN_STR_METHODS:
             return ", ".join(to_json_bytes(part).decode() for part in _args(exc))
         return _text(str(exc))
     except BaseException as error:

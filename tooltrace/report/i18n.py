@@ -27,6 +27,7 @@ class Translations:
 
     def __call__(self, key: str, **values: Any) -> str:
         """Return the text of ``key`` with ``values`` inserted; the key itself if there is no text."""
+        # A column without a text has a heading made of its name; any other key is shown as it is.
         text = self.column(key[7:]) if key.startswith("column.") else self._table.get(key, key)
         return text.format(**values) if values else text
 
@@ -49,7 +50,7 @@ class Translations:
 
     def has_values(self, query: str, column: str) -> bool:
         """Whether the column holds fixed words of the query, rather than values from a trace."""
-        return any(key.startswith(f"value.{query}.{column}.") for key in self._exact)
+        return f"value.{query}.{column}" in _columns_with_values(self.language)
 
     def value(self, query: str, column: str, value: Any) -> Any:
         """Return the translation of a fixed word of a query's column; ``value`` without a translation."""
@@ -69,6 +70,14 @@ def _table(language: str) -> dict[str, str]:
     file = assets.path("dashboards") / "strings" / f"{language}.json"
     table: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return table
+
+
+@cache
+def _columns_with_values(language: str) -> frozenset[str]:
+    """Return ``value.QUERY.COLUMN`` for each column whose values have translations."""
+    return frozenset(
+        ".".join(key.split(".", 3)[:3]) for key in _table(f"{language}.queries") if key.startswith("value.")
+    )
 
 
 @cache

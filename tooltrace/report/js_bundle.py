@@ -27,6 +27,7 @@ def bundle(modules: Sequence[str], main: str) -> str:
     module loader.
     """
     parts = [_FETCH, *(f"const of_{name} = (() => {{\n{_body(name)}\n}})();" for name in modules)]
+    # In a block: the names of the report must not become global, where the chart library has its own.
     return "{\n" + "\n".join([*parts, "{", _without_imports(main, "the report"), "}"]) + "\n}"
 
 

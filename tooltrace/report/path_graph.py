@@ -59,6 +59,7 @@ def path_edges(result: QueryResult) -> list[PathEdge]:
     return [
         PathEdge(
             PathNode("start" if row["from_status"] == "start" else "tool", row["from_tool"]),
+            # Not by the name, which a tool may have too: only the end of a conversation has no count of failures.
             PathNode("end" if row["failures"] is None else "tool", row["to_tool"]),
             row["from_status"],
             row["n"],

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from string import Formatter
-from typing import Any
+from typing import Any, Final
 
 from tooltrace.analysis.verdict import Clause, Figure, Sentence, Verdict
 from tooltrace.report.i18n import Translations
@@ -15,6 +15,12 @@ from tooltrace.report.numbers import UNKNOWN, figure
 
 TRACED_UNITS = ("text", "code", "message")
 """Units of values that come from a trace."""
+
+_QUOTES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
+    "en": (("'", "'"), ('"', '"'), ("“", "”"), ("«", "»")),
+    "zh": (("“", "”"), ("「", "」"), ("《", "》")),
+}
+"""Quotes around a message by language, the preferred ones first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +33,13 @@ class Piece:
 
 
 def pieces(sentence: Sentence, words: Translations) -> Iterator[Piece]:
-    """Yield the words and the values of ``sentence`` in their order, with a full stop."""
+    """Yield the words and the values of ``sentence`` in their order, with a full stop unless it ends with an ellipsis."""
+    last = ""
     for clause in sentence.clauses:
-        yield from _clause(clause, words)
-    if not sentence.clauses[0].wording:
+        for piece in _clause(clause, words):
+            yield piece
+            last = piece.text
+    if not sentence.clauses[0].wording and not last.endswith("…"):
         yield Piece(words("sentence.stop"))
 
 
@@ -47,13 +56,22 @@ def _clause(clause: Clause, words: Translations) -> Iterator[Piece]:
 def _text(value: Figure, words: Translations) -> str:
     if value.unit == "all":
         return words("sentence.all")
+    if value.unit == "none":  # the group of the rows without the dimension
+        return words("sentence.none")
     if value.value is None:
         return UNKNOWN
     if value.unit == "message":
-        return f"'{value.value}'" if words.language == "en" else f"“{value.value}”"
+        return _quoted(str(value.value), words)
     if value.unit == "time" and isinstance(value.value, datetime):
         return f"{value.value:%Y-%m-%d %H:%M} UTC"
     return figure(value.value, value.unit, words)
+
+
+def _quoted(message: str, words: Translations) -> str:
+    """Return ``message`` in quotes that it does not contain, so that its end is seen."""
+    quotes = _QUOTES.get(words.language, _QUOTES["en"])
+    first, last = next((pair for pair in quotes if not any(mark in message for mark in pair)), quotes[0])
+    return f"{first}{message}{last}"
 
 
 def as_text(sentence: Sentence, words: Translations) -> str:

@@ -46,6 +46,13 @@ def name(text: Any) -> Any:
     return Markup('<span title="{}">{}</span>').format(whole[:MOST_TITLE_CHARACTERS], shown)
 
 
+def code(text: Any) -> Any:
+    """Return a code in one line, as a name; a narrow column breaks it after an underscore."""
+    from markupsafe import Markup, escape
+
+    return escape(shortened(visible_name(str(text)))).replace("_", Markup("_<wbr>"))
+
+
 def templates(**filters: Callable[..., Any]) -> Environment:
     """Return the template environment: values are escaped, and a missing value is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -58,5 +65,5 @@ def templates(**filters: Callable[..., Any]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"iso": iso, "anchor": anchor, "name": name, "size": len, **filters}
+    environment.filters |= {"iso": iso, "anchor": anchor, "name": name, "code": code, "size": len, **filters}
     return environment

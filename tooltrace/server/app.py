@@ -113,6 +113,7 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
     ]
     handlers: dict[int | type[Exception], ExceptionHandler] = {
         **dict.fromkeys(HANDLED, handle_known_error),
+        # Starlette calls this one outside all middleware, so that it sets the security headers itself.
         Exception: handle_crash,
     }
     state = AppState(site, QueryCache(site.store), HealthCheck(site.store), [*LINKS, *links])
@@ -122,6 +123,8 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
         routes=[*routes, mcp.route, *more, *files],
         exception_handlers=handlers,
         middleware=[
+            # Outermost first: the path must be that of a route before it is checked, and a cancelled request ends all
+            # that is inside.
             Middleware(PathPrefix, prefix=site.prefix),
             Middleware(CancelOnDisconnect),
             Middleware(SecurityMiddleware, site=site),

@@ -27,6 +27,8 @@ GRACE_SECONDS: Final = 1
 """Seconds that running requests have to end at shutdown."""
 
 
+# uvicorn's own handlers would raise the signal again after the shutdown, and end the process before the receiver is
+# closed.
 class _UvicornServer(uvicorn.Server):
     """A server that leaves signal handling to its caller."""
 

@@ -49,6 +49,7 @@ async def first(request: Request) -> Response:
     restored = bool(bottom[0] and address.get("up_to"))
     limit = MAX_RESTORED_ROWS if restored else PAGE if bottom[0] is None else MAX_NEW_ROWS
     rows = await _rows(request, state, bottom, limit)
+    # The new attempts would make the list too long: it starts again.
     if bottom[0] is not None and len(rows) == limit and not restored:
         bottom = (None, None)
         rows = await _rows(request, state, bottom, PAGE)

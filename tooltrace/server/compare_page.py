@@ -118,7 +118,7 @@ async def result(request: Request) -> Response:
     if compared is None:
         raise BadParameter("a comparison needs two sides: version and before_version, or since")
     found = await app_state(request).cache.query("compare", **compared.params)
-    rows = found.dicts()
+    rows = _calls_before_attempts(found.dicts())
     wanted = rows if request.query_params.get("rows") == "all" else rows[:SHOWN]
     return render(
         request,
@@ -131,6 +131,16 @@ async def result(request: Request) -> Response:
         all_rows=len(rows),
         enough=rows[0]["compared"] if rows else 0,
     )
+
+
+def _calls_before_attempts(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return ``rows`` with the rate of failed calls before that of failed attempts, where they are neighbours."""
+    ordered = list(rows)
+    for at in range(len(ordered) - 1):
+        attempts, calls = ordered[at], ordered[at + 1]
+        if (attempts["measure"], calls["measure"]) == ("failure_rate", HEADLINE) and attempts["tool"] == calls["tool"]:
+            ordered[at : at + 2] = calls, attempts
+    return ordered
 
 
 def _counts(rows: list[dict[str, Any]]) -> dict[str, int]:

@@ -40,6 +40,7 @@ class BoundedProtocol(H11Protocol):
         of_peer = [one for one in others if one.peer == self.peer]
         if len(of_peer) >= MAX_PER_PEER:
             self._make_room(of_peer, f"{MAX_PER_PEER} connections of {self.peer}")
+        # One below the limit of uvicorn, which would refuse this connection with 503 before one is closed.
         elif len(others) >= MAX_CONNECTIONS - 1:
             self._make_room(others, f"{MAX_CONNECTIONS} connections")
 

@@ -114,6 +114,7 @@ def _time(text: str) -> datetime:
 
 def loop_mark_id(conversation: str) -> str:
     """Return the id of the element for the loop mark of ``conversation``, whose name may have any characters."""
+    # A lone surrogate, which a recorded id may have, has no UTF-8 form of its own.
     return f"loop-{hashlib.blake2b(conversation.encode(errors='surrogatepass'), digest_size=8).hexdigest()}"
 
 

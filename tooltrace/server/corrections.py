@@ -10,7 +10,7 @@ from starlette.routing import Route
 from tooltrace.errors import LabelError
 from tooltrace.labels.correction import make_correction
 from tooltrace.recording.settings import Settings
-from tooltrace.server.labels import MAX_BODY_BYTES, form_text
+from tooltrace.server.label_forms import MAX_BODY_BYTES, form_text
 from tooltrace.server.request import app_state, read_form
 from tooltrace.server.templates import url
 

@@ -24,6 +24,7 @@ class CancelOnDisconnect:
             await self._app(scope, receive, send)
             return
         response = _ResponseChannel(send)
+        # A task, not an await: only so can the wait for the disconnect run beside it and cancel it.
         handling = asyncio.ensure_future(self._app(scope, _empty_body(), response.send))
         disconnected = asyncio.ensure_future(_wait_for_disconnect(receive))
         try:

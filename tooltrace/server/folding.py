@@ -6,11 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tooltrace.errors import UnsupportedByStore
 from tooltrace.server.request import app_state
 from tooltrace.server.templates import render
 from tooltrace.store.fold_marker import unfolded_bytes
-from tooltrace.store.paths import StorePaths
 
 SHOWN_BYTES = 8 * 1024 * 1024
 """Unfolded journal bytes below which nothing is shown."""
@@ -19,10 +17,8 @@ SHOWN_BYTES = 8 * 1024 * 1024
 async def folding(request: Request) -> Response:
     """Render the progress in percent of the journal bytes that were unfolded at most since it was last complete."""
     state = app_state(request)
-    try:
-        pending = unfolded_bytes(StorePaths.of(state.site.store.path))
-    except UnsupportedByStore:
-        pending = 0
+    files = state.site.store.files
+    pending = 0 if files is None else unfolded_bytes(files)
     if pending <= SHOWN_BYTES:
         pending = state.most_unfolded = 0
     state.most_unfolded = max(state.most_unfolded, pending)

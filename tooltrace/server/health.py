@@ -12,7 +12,7 @@ from typing import Final
 
 from anyio import to_thread
 
-from tooltrace.errors import StoreError, UnsupportedByStore
+from tooltrace.errors import StoreError
 from tooltrace.faults import LastError, faults
 from tooltrace.redact.redaction import Redaction
 from tooltrace.store.base import StoreBackend
@@ -64,6 +64,7 @@ class HealthCheck:
             self._running = asyncio.create_task(self._run())
         if self._running is not None:
             await asyncio.wait({self._running}, timeout=CHECK_SECONDS)
+        # Still running after the wait: the check goes on, and its report answers a later request.
         if self._running is not None:
             return self._failed(self._report, f"the store was not read within {CHECK_SECONDS:g} s")
         return self._report
@@ -78,13 +79,12 @@ class HealthCheck:
 
     def _examine(self) -> HealthReport:
         """Return the report. Runs in a thread."""
-        figures = None
+        figures, paths = None, self._store.files
+        if paths is None:
+            return self._with_last_error(HealthReport(ok=True))
         try:
-            paths = StorePaths.of(self._store.path)
             figures = store_health(paths)
             self._read_losses(paths)
-        except UnsupportedByStore:  # a remote store
-            return self._with_last_error(HealthReport(ok=True))
         except (StoreError, OSError) as error:
             return self._failed(self._with_losses(HealthReport(ok=False, store=figures)), str(error))
         return self._with_last_error(self._with_losses(HealthReport(ok=True, store=figures)))
@@ -94,6 +94,7 @@ class HealthCheck:
         found = paths.database.stat() if paths.database.exists() else None
         database = () if found is None else (found.st_ino, found.st_size, found.st_mtime_ns)
         now = time.monotonic()
+        # Not at every change of the database: while calls are recorded it changes all the time.
         if database != self._database and now - self._losses_read_at >= LOSSES_SECONDS:
             self._losses = recorded_losses(paths)
             self._database, self._losses_read_at = database, now

@@ -80,12 +80,16 @@ def _ends(window: TimeRange[str]) -> tuple[datetime, datetime]:
 
 
 def _span(rows: list[dict[str, Any]], window: TimeRange[str]) -> tuple[datetime, datetime]:
-    """Return the time of the drawing: the window, or that of the attempts where the start of the window is open."""
-    first, last = rows[0]["started"], rows[-1]["started"] + timedelta(seconds=rows[-1]["seconds"])
-    if window.since is None:
-        return first, last
+    """Return the time of the drawing: the window, or that of the attempts where the start of the window is open.
+
+    It ends with the window, which is now where none is given, and not with the last interval, which may end later. The clock
+    of another machine may be ahead: then it ends with the interval of the last attempt.
+    """
+    first, last = rows[0]["started"], rows[-1]["started"]
+    end = last + timedelta(seconds=rows[-1]["seconds"])
     since, until = _ends(window)
-    return min(first, since), max(last, until)
+    until = until if until > last else end
+    return (first, min(end, until)) if window.since is None else (min(first, since), until)
 
 
 def _bars(rows: list[dict[str, Any]], since: datetime, until: datetime) -> Iterator[HistogramBar]:
@@ -99,9 +103,10 @@ def _bars(rows: list[dict[str, Any]], since: datetime, until: datetime) -> Itera
     for start, counts in per_interval.items():
         top = HEIGHT
         left = 100 * (start - since).total_seconds() / seconds
-        width = 100 * length.total_seconds() / seconds
+        width = 100 * min(length, until - start).total_seconds() / seconds
         for status in (*ORDER, *sorted(counts.keys() - set(ORDER), key=str)):
             if attempts := counts.get(status, 0):
+                # A single failure among thousands of attempts must remain visible.
                 height = max(HEIGHT * attempts / highest, 1.5)
                 top -= height
                 yield HistogramBar(status, attempts, start, start + length, left, width, top, height)

@@ -41,6 +41,7 @@ def label_state(labels: list[Row], span_id: str) -> LabelState:
     latest: dict[str, Row] = {}
     for row in labels:
         if row["span_id"] in (None, span_id) and not row["labeler"].startswith(AGENT_PREFIX):
+            # Removed and added again, so that the order of the dict is that of the latest labels.
             latest.pop(row["labeler"], None)
             if not is_retraction(row):
                 latest[row["labeler"]] = row

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self, get_args
 from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
+from tooltrace.core.records import ENDINGS
+from tooltrace.core.response import Status
 from tooltrace.errors import BadParameter, near
 
-STATUSES: Final = ("success", "partial", "error")
-ENDINGS: Final = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired")
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "status": STATUSES,
+    "status": get_args(Status),
     "ending": ENDINGS,
     "label": ("right", "wrong", "any", "none"),
     "model_saw_error": ("yes", "no"),
@@ -27,7 +27,19 @@ FILTERS: Final = (
 """The filters, which are parameters of the queries attempts and attempt_counts."""
 SORTED_DESCENDING_FIRST: Final = frozenset({"duration_ms", "attempt", "confidence"})
 SORTABLE: Final = (
-    *("ended_at", "tool", "tool_version", "status", "code", "duration_ms", "attempt", "confidence", "agent", "call_id"),
+    *(
+        "ended_at",
+        "tool",
+        "tool_version",
+        "status",
+        "code",
+        "duration_ms",
+        "attempt",
+        "confidence",
+        "agent",
+        "call_id",
+        "said",
+    ),
 )
 """The columns that the list can be sorted by."""
 NEWEST_FIRST: Final = ""
@@ -63,6 +75,7 @@ class ListState:
                 f"parameter 'sort' must be a column, with a minus before it for descending: {', '.join(cls.SORTABLE)}; "
                 f"got {sort[:80]!r}{near(sort.removeprefix('-'), cls.SORTABLE)}"
             )
+        # The default order has one form, so that a list in that order is always live and its address short.
         return cls(filters=filters, sort=NEWEST_FIRST if sort in (cls.NEWEST, "-") else sort)
 
     @property
@@ -114,7 +127,10 @@ class ConversationListState(ListState):
         "outcome": ("right", "wrong", "none"),
         "loop": ("any", "running"),
     }
-    SORTABLE = ("started_at", "duration_ms", "calls", "failed", "attempts")
+    SORTABLE = (
+        *("started_at", "conversation", "agent", "calls", "failed", "attempts", "correct", "duration_ms", "tools"),
+        "last_error",
+    )
     DESCENDING_FIRST = frozenset({"duration_ms", "calls", "failed", "attempts"})
     NEWEST = "-started_at"
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tooltrace.analysis.running_loops import SEARCHED, running, stuck
+from tooltrace.analysis.running_loops import SEARCHED, running, stuck, with_arguments
 from tooltrace.server.request import app_state
 from tooltrace.server.templates import render
 
@@ -26,9 +27,8 @@ async def loops(request: Request) -> Response:
         params = {"since": (now - SEARCHED).replace(tzinfo=None).isoformat()}
     found = (await app_state(request).cache.query("loops", **params)).dicts()
     rows = running(found) if conversation is None else stuck(found)
-    return render(
-        request, "parts/loops.html", rows=rows[:SHOWN], more=max(0, len(rows) - SHOWN), conversation=conversation
-    )
+    listed = await to_thread.run_sync(with_arguments, app_state(request).site.store, rows[:SHOWN])
+    return render(request, "parts/loops.html", rows=listed, more=len(rows) - len(listed), conversation=conversation)
 
 
 ROUTES = [Route("/loops", loops)]

@@ -36,6 +36,7 @@ class McpMount:
             text = "501: MCP needs a package: pip install 'tooltrace-recorder[mcp]'\n"
             await PlainTextResponse(text, 501)(scope, receive, send)
             return
+        # Two first requests at once must not start two servers.
         async with self._starting:
             endpoint = self._endpoint or await self._start()
         await endpoint(scope, receive, send)

@@ -120,6 +120,7 @@ async def _calls(request: Request, text: str, window: dict[str, str]) -> list[Pa
 
 def _settings(request: Request, words: Translations, window: dict[str, str]) -> Iterator[PaletteEntry]:
     yield PaletteEntry("setting", words("theme.switch"), "", action="theme")
+    yield PaletteEntry("setting", words("zone.switch"), "", action="zone")
     page = request.query_params.get("page", "/")
     for code, name in LANGUAGES.items():
         if code != words.language:

@@ -76,7 +76,7 @@ def _node(node: PathNode, words: Translations) -> dict[str, Any]:
 
 
 def _title(edge: PathEdge, words: Translations) -> str:
-    status = f" ({edge.status})" if edge.status in ("error", "none") else ""
+    status = {"error": " (error)", "none": f" ({words('calls.no_status')})"}.get(edge.status, "")
     return f"{_text(edge.start, words)}{status} → {_text(edge.end, words)}"
 
 

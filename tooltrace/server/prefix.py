@@ -50,6 +50,7 @@ class PathPrefix:
         path: str = scope["path"]
         if path == self._prefix or path.startswith(f"{self._prefix}/"):
             rest = path[len(self._prefix) :] or "/"
+            # A proxy may remove the prefix itself; then the path is left as it is.
             scope = {**scope, "path": rest, "raw_path": rest.encode()}
         await self._app(scope, receive, self._sending(send))
 

@@ -70,6 +70,7 @@ async def page(request: Request) -> Response:
     if started is not None:
         return render(request, "pages/queue.html", queue=started, chosen=None)
     seed = address.get("seed", "")
+    # The seed stands in the address, so that a reload shows the same proposals.
     seed = seed if seed.isascii() and seed.isdecimal() and len(seed) < 10 else str(secrets.randbelow(10_000))
     length = address.get("n", "")
     limit = min(int(length), MAX_LENGTH) if length.isascii() and length.isdecimal() and len(length) < 6 else 0

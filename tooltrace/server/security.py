@@ -85,6 +85,7 @@ class SecurityMiddleware:
 
 def _refusal(site: Site, request: HTTPConnection, method: str) -> Response | None:
     host = request.headers.get("host", "")
+    # Before the token: under a foreign name even the login must not work.
     if not site.accepts(host):
         return PlainTextResponse(
             f"421: {host[:100]!r} is not a name of this server; to allow it, use --allow-host\n", 421
@@ -132,6 +133,7 @@ def _has_token(token: str, request: HTTPConnection, method: str) -> bool:
     scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
     cookie = COOKIE if method in _SAFE else CHANGE_COOKIE
     presented = credentials.strip() if scheme.lower() == "bearer" else request.cookies.get(cookie, "")
+    # The time of the comparison must not depend on how many characters are right.
     return hmac.compare_digest(presented.encode(), token.encode())
 
 

@@ -135,6 +135,7 @@ class SharedLease:
             threading.Timer(LINGER_SECONDS, self._close_idle, [lease]).start()
 
     def _close_idle(self, lease: _Lease) -> None:
+        # Outside the lock: it reads the file system, and queries must not wait for that.
         state = self._store.version()
         with self._lock:
             lease.is_watched = False

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from tooltrace.analysis.saved_queries import delete_query, save_query, saved_queries
 from tooltrace.errors import StoreMissing, UnsupportedByStore
-from tooltrace.server.labels import form_text
+from tooltrace.server.label_forms import form_text
 from tooltrace.server.request import app_state, read_form
 from tooltrace.server.templates import render, url
 from tooltrace.store.documented_tables import documented_tables

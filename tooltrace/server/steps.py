@@ -144,6 +144,7 @@ def _tree(rows: list[Row]) -> list[StepNode]:
     orphans = [key for key, node in nodes.items() if (key[0], node.row["parent_span_id"]) not in nodes]
     roots: list[StepNode] = []
     reached: set[Key] = set()
+    # After the orphans all nodes: those of a circle are reached from none of them.
     for root in (*orphans, *nodes):
         if root in reached:
             continue
@@ -260,6 +261,7 @@ def _inside(depths: list[int]) -> list[int]:
     """Return for each line the number of lines that follow it at a greater depth."""
     counts = [0] * len(depths)
     open_lines: list[int] = []
+    # The -1 behind the last line closes all lines that are still open.
     for place, depth in enumerate([*depths, -1]):
         while open_lines and depths[open_lines[-1]] >= depth:
             start = open_lines.pop()

@@ -24,6 +24,7 @@ from tooltrace.redact.secret_hints import MASK
 from tooltrace.report.i18n import LANGUAGES, Translations
 from tooltrace.report.json_values import json_for_script
 from tooltrace.report.templates import templates
+from tooltrace.server.axis import ticks
 from tooltrace.server.list_state import ConversationListState, ListState
 from tooltrace.server.prefix import with_prefix
 from tooltrace.server.request import LANGUAGE_COOKIE, RANGES, app_state, language_of, time_range
@@ -60,6 +61,7 @@ def render(request: Request, template: str, status: int = 200, **context: Any) -
         version=__version__,
         **context,
     )  # fmt: skip
+    # The same address has another answer in each language; a cache on the way must know that.
     response = HTMLResponse(
         with_prefix(text, state.site.prefix), status, {"Cache-Control": "no-store", "Vary": "Accept-Language, Cookie"}
     )
@@ -91,6 +93,7 @@ def _environment() -> Environment:
         "mask": MASK,
         "asset": asset_url,
         "view_value": view_value,
+        "ticks": ticks,
     }
     return environment
 

@@ -51,6 +51,7 @@ def navigate(window: TimeRange[str], now: datetime | None = None) -> TimeNavigat
         return None
     live = window.until is None and window.since is not None and _SPAN.fullmatch(window.since.strip().lower())
     half = length / 2
+    # A wider range grows at both ends, but not beyond now.
     shift = min(half, max(present - until, timedelta(0)))
     return TimeNavigation(
         since=since,

@@ -59,6 +59,7 @@ class BackgroundFold:
 
     def close(self) -> None:
         """Withdraw the wish. In a forked child, only for the child."""
+        # in a forked child, a thread of the parent may have held the lock, and nobody would release it
         with self._lock if self._pid == os.getpid() else contextlib.nullcontext():
             self._closed = True
             fd, self._fd = self._fd, -1
@@ -122,12 +123,14 @@ def run(paths: StorePaths) -> None:
     os.pwrite(elected, f"{os.getpid():<20}\n".encode(), 0)
     sizes: dict[str, int] = {}
     while paths.journal.exists():
+        # tested before the sizes are read: they then contain all that the last process wrote before its end
         is_last = is_abandoned(users) and not _has_writers(paths)
         before, sizes = sizes, paths.journals()
         if (unfolded := fold_marker.unfolded_bytes(paths)) >= FOLD_BYTES or (is_last and unfolded):
             _fold(paths)
         if is_last:
             return  # ``users`` stays locked until the process ends, so that a new user then starts another one
+        # the test above took the lock, with which no new user could join
         flock(users, LOCK_UN)
         time.sleep(POLL_SECONDS if sizes != before else IDLE_SECONDS)
     os.close(elected)

@@ -99,6 +99,7 @@ def restore(
         if paths.database.exists():
             with contextlib.suppress(StoreError):  # a store that cannot be folded is replaced as it is
                 fold_locked(paths)
+        # before the database is replaced: a kill in between makes the next fold erase again, which does no harm
         copy_tombstones(source, paths)
         tombstones.mark_all_pending(paths)
         _copy(source.database, temporary)

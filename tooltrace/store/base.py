@@ -15,14 +15,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from tooltrace.errors import QueryCancelled, UnsupportedByStore
-from tooltrace.store.url import SCHEMES, Address, address_of, installed_stores
+from tooltrace.errors import QueryCancelled, QueryError, TooltraceError, UnsupportedByStore
+from tooltrace.store.url import SCHEMES, Address, installed_stores, place_of
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
 
     from tooltrace.core.records import Record
     from tooltrace.store.history import History
+    from tooltrace.store.paths import StorePaths
     from tooltrace.store.result import QueryResult, Statement
     from tooltrace.store.retention import PrunePolicy, PruneReport
     from tooltrace.store.sandbox import SandboxFile, SandboxLimits
@@ -49,6 +50,7 @@ class Cancellation:
 
         Raises QueryCancelled where ``cancel`` was called before.
         """
+        # set before the test: a ``cancel`` between the two then interrupts, and is not lost
         self._interrupt = interrupt
         try:
             if self.cancelled:
@@ -113,6 +115,20 @@ class StoreBackend(Protocol):
         """The database file of a local store. Raises UnsupportedByStore for other stores."""
         raise UnsupportedByStore(f"the store {self} has no database file: pass the path of a local store")
 
+    @property
+    def files(self) -> StorePaths | None:
+        """The files of a store on this machine: the database and its journals. None for other stores."""
+        return None
+
+    @property
+    def can_save_queries(self) -> bool:
+        """Whether ``write`` accepts a ``SavedQuery``, and queries find it in the table ``saved_queries``."""
+        return False
+
+    def journals_only(self) -> StoreBackend:
+        """Return the store with only the records that are still in journals. Raises UnsupportedByStore."""
+        raise self._unsupported("be read without its database, because it has no journals: leave journals_only out")
+
     def exists(self) -> bool:
         """Whether the store contains records, as far as this can be known without a query."""
 
@@ -176,6 +192,29 @@ class StoreBackend(Protocol):
         """
         raise self._unsupported("read all attempts in pages")
 
+    def labels_of_select(
+        self, sql: str, columns: Sequence[str], labeler: str, *, again: bool, check: Callable[[list[str]], None]
+    ) -> list[tuple[Any, ...]]:
+        """Return the labels that a SELECT of a trusted user gives: its ``columns`` as text, NULL where it lacks one.
+
+        Behind these each row has the trace id and the span id of the attempt that it judges. Without ``again``, what
+        ``labeler`` has judged before is left out. ``check`` receives the names of the SELECT's columns before it runs.
+        Raises LabelError for other SQL than one SELECT, the errors of ``check``, StoreError, UnsupportedByStore.
+        """
+        raise self._unsupported("label by a SELECT")
+
+    def pruned_before(self) -> datetime | None:
+        """Return the time before which tooltrace may have pruned calls; None where it pruned none. Raises StoreError."""
+        return None
+
+    def safe_message(self, error: TooltraceError) -> str:
+        """Return the message of ``error`` without values of rows; quoted names may stay.
+
+        An engine quotes values in its messages, and knows which of them cannot: one about the SQL itself. A store that
+        does not override this method keeps no message of a query.
+        """
+        return "the query failed: check its names and types" if isinstance(error, QueryError) else str(error)
+
     def destination(self) -> Any:
         """Return a destination (``tooltrace.exporters.protocol``) that adds calls to a store on another machine.
 
@@ -236,14 +275,17 @@ def register_store(*schemes: str, factory: Factory, exporter: StoreExporter | No
 
 
 def open_store(store: Store) -> StoreBackend:
-    """Return the store at a path or URL, without connecting to it. An open store is returned unchanged."""
+    """Return the store at a path or URL, without connecting to it. An open store is returned unchanged.
+
+    Raises ConfigError for a URL of an unknown scheme.
+    """
     if not isinstance(store, str | os.PathLike):
         return store
-    address = address_of(os.fspath(store))
-    if address is None:
+    place = place_of(os.fspath(store))
+    if isinstance(place, Path):
         from tooltrace.store.duckdb_store import DuckDBStore
 
-        return DuckDBStore(Path(store).absolute())
-    if address.scheme not in _factories:
-        register_store(address.scheme, factory=installed_stores()[address.scheme].load())
-    return _factories[address.scheme](address)
+        return DuckDBStore(place.absolute())
+    if place.scheme not in _factories:
+        register_store(place.scheme, factory=installed_stores()[place.scheme].load())
+    return _factories[place.scheme](place)

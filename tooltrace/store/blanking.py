@@ -40,6 +40,7 @@ def change_lines(path: Path, change: Change, *, dry_run: bool = False) -> int:
         ]
         if found and not dry_run:
             for offset, length, new in found:
+                # + 1: ``new`` ends with a newline, which ``length`` does not count
                 _overwrite(fd, offset, new if len(new) <= length + 1 else b"", length)
             os.fsync(fd)
         return len(found)

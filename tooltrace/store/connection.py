@@ -178,6 +178,7 @@ def _is_damage(error: duckdb.Error, text: str) -> bool:
 
     ``text``: the message without the parts that DuckDB did not write.
     """
+    # first: a message about a full disk may name a block or the write-ahead log, and the file must not be moved aside
     if isinstance(error, duckdb.OutOfMemoryException | duckdb.InterruptException) or _MACHINE.search(text):
         return False
     return isinstance(error, _BROKEN) or bool(_DAMAGED.search(text))

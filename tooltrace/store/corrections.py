@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from tooltrace.store import hashes
 from tooltrace.store.schema import ATTEMPTS, CORRECTIONS, STORE, Table, quote_identifier
 
 if TYPE_CHECKING:
@@ -57,8 +58,11 @@ def apply_staged(con: DuckDBPyConnection, *, stored: bool) -> bool:
             f"WHERE span_id NOT IN (SELECT span_id FROM {_STAGED}.{ATTEMPTS.name})"
         )
         con.execute(
-            f"INSERT INTO {_STAGED}.{ATTEMPTS.name} ({names}) SELECT {names} FROM {STORE}.{ATTEMPTS.name} "
-            f"WHERE span_id IN (SELECT span_id FROM {OVERRIDDEN})"
+            f"INSERT INTO {_STAGED}.{ATTEMPTS.name} BY NAME "
+            + hashes.with_hashes(
+                ATTEMPTS,
+                f"(SELECT {names} FROM {STORE}.{ATTEMPTS.name} WHERE span_id IN (SELECT span_id FROM {OVERRIDDEN}))",
+            )
         )
     _update(con, f"{_STAGED}.{ATTEMPTS.name}")
     return con.execute(f"SELECT 1 FROM {OVERRIDDEN} LIMIT 1").fetchone() is not None

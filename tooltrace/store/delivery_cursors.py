@@ -137,7 +137,8 @@ class DestinationFiles:
         Lines that are written in the meantime lie beyond the cursor and will be delivered.
         """
         cursor = DeliveryCursor(begun_at=datetime.now(UTC))
-        self.save(cursor)  # from here on folds retain the journals, so none is removed while the offsets are read
+        # from here on folds retain the journals, so none is removed while the offsets are read
+        self.save(cursor)
         cursor.journals = {name: _last_line_end(self.paths.journal / name) for name in self.paths.journals()}
         self.save(cursor)
         return cursor
@@ -182,7 +183,8 @@ def divide(paths: StorePaths, name: str, parts: Mapping[str, str]) -> bool:
             files = DestinationFiles.of(paths, new)
             if cursor is not None and not files.cursor.exists():
                 files.save(_share(cursor, part))
-        shared.forget()  # last: after a kill before this line the old cursor still exists, and the next process resumes
+        # last: after a kill before this line the old cursor still exists, and the next process resumes
+        shared.forget()
     finally:
         lock.release()
     return True

@@ -11,7 +11,8 @@ from tooltrace.store.migrations import migrate
 from tooltrace.store.schema import STORE
 
 TABLES: Final = (
-    *("tool_calls", "attempts", "calls", "outcomes", "judged", "conversation_labels", "corrections", "gates"),
+    *("tool_calls", "attempts", "calls", "repeated_calls", "outcomes", "judged", "conversation_labels", "corrections"),
+    "gates",
     *("sources", "messages", "spans", "saved_queries", "losses", "rollups", "pruned_attempts"),
 )
 """The names, in the order in which they are listed."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import datetime
+from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tooltrace.core.records import Record
-from tooltrace.errors import QueryCancelled, QueryError, StoreError
+from tooltrace.errors import QueryCancelled, QueryError, StoreError, TooltraceError
 from tooltrace.store.base import Cancellation, QuerySession, SqlSandbox, StoreBackend
 from tooltrace.store.first_use import check_database
 from tooltrace.store.journal import Journal
@@ -30,6 +31,12 @@ _LEASE_ROWS: Final = 10_000
 """Attempts that a scan reads in one lease."""
 _PAGE_ROWS: Final = 500
 """Attempts of a scan in memory at once: a result may be large."""
+
+_ERROR_KIND: Final = re.compile(r"([A-Z][A-Za-z ]*?(?: Error| Exception)): ")
+_ABOUT_SQL: Final = ("Parser Error", "Binder Error", "Catalog Error", "Syntax Error")
+"""Kinds of DuckDB's errors that are found before any row is read."""
+_CANDIDATES: Final = re.compile("Candidate bindings|Did you mean")
+"""Beginnings of the part of a message that lists other names."""
 
 
 class DuckDBStore(StoreBackend):
@@ -58,19 +65,34 @@ class DuckDBStore(StoreBackend):
         """The database file."""
         return self._path
 
+    @property
+    def files(self) -> StorePaths:
+        """The database file and its journals."""
+        return StorePaths.of(self._path)
+
+    @property
+    def can_save_queries(self) -> bool:
+        """Return true: the database has a table of saved queries."""
+        return True
+
+    def journals_only(self) -> DuckDBStore:
+        """Return the store without its database, which is not opened and whose lock is not awaited."""
+        return DuckDBStore(self._path, journals_only=True)
+
     def exists(self) -> bool:
         """Whether there is a database or a journal. Opens no file."""
-        paths = StorePaths.of(self._path)
+        paths = self.files
         return paths.database.exists() or bool(paths.journals())
 
     def version(self) -> str:
         """Return a text of the database's inode, size and time, and the journals' sizes. Opens no file."""
-        paths = StorePaths.of(self._path)
+        paths = self.files
         try:
             found = paths.database.stat()
             database = f"{found.st_ino}.{found.st_size}.{found.st_mtime_ns}"
         except OSError:
             database = "-"
+        # the hash of names differs between processes: a page that another process cached is loaded again
         return f"{database}.{hash(tuple(paths.journals().items())) & 0xFFFFFFFFFFFF:x}"
 
     def query(
@@ -142,7 +164,7 @@ class DuckDBStore(StoreBackend):
     def write(self, records: Sequence[Record]) -> None:
         """Append ``records`` to a journal of the store. Raises StoreError where the disk write fails, or where the path is not that of a store."""
         check_database(self._path)
-        with contextlib.closing(Journal(StorePaths.of(self._path).journal)) as journal:
+        with contextlib.closing(Journal(self.files.journal)) as journal:
             try:
                 journal.write(b"".join(map(encode, records)))
             except OSError as error:
@@ -171,6 +193,34 @@ class DuckDBStore(StoreBackend):
                     yield [row[1:] for row in rows], total
             if found < _LEASE_ROWS:
                 return
+
+    def labels_of_select(
+        self, sql: str, columns: Sequence[str], labeler: str, *, again: bool, check: Callable[[list[str]], None]
+    ) -> list[tuple[Any, ...]]:
+        """Return the labels of a SELECT, which runs once. See StoreBackend."""
+        from tooltrace.store.label_select import labels_of_select
+
+        with self._open(missing_ok=False, cursors=False) as con:
+            found = labels_of_select(con, sql, columns, labeler, again=again, check=check)
+        return found.fetchall()
+
+    def pruned_before(self) -> datetime | None:
+        """Return the start of the first day that the rollups do not count. See StoreBackend."""
+        from tooltrace.store.horizon import horizon
+
+        with self._open(missing_ok=True, cursors=False) as con:
+            day = horizon(con)
+        return None if day is None else datetime.combine(day, time(), UTC)
+
+    def safe_message(self, error: TooltraceError) -> str:
+        """Return a message about the SQL itself; of an error at run time, only its kind. See StoreBackend."""
+        found = _ERROR_KIND.match(str(error))
+        if found is None:
+            return str(error)
+        if found[1] in _ABOUT_SQL:
+            return _CANDIDATES.split(str(error), maxsplit=1)[0].strip()
+        # ``error(error_message)`` is a query too: its text is that of a row
+        return f"the query failed while it read rows ({found[1]}): TRY_CAST, or a WHERE without the rows in question, may help"
 
     def forget(
         self, *, conversation_id: str | None = None, call_id: str | None = None, where: str | None = None

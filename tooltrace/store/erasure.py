@@ -178,6 +178,7 @@ def _erase_copies(paths: StorePaths, found: Tombstones, report: ErasureReport) -
 
 def _time_of(path: Path) -> datetime:
     found = _TIME.search(path.name)
+    # of unknown age: it counts as older than every forgetting, and is rewritten
     if found is None:
         return datetime.min.replace(tzinfo=UTC)
     return datetime.strptime(found[1], "%Y%m%dT%H%M%S.%f").replace(tzinfo=UTC)

@@ -38,8 +38,11 @@ WAIT_SECONDS: Final = 10.0
 _POLL_SECONDS: Final = 0.002
 _TEXT_BYTES: Final = 200
 
-_guard = threading.RLock()
-_open: set[int] = set()
+# A forked child must close the inherited descriptors: they would hold the lock for as long as the child lives.
+_descriptors: set[int] = set()
+"""The open descriptors of this process that a lock may be held by."""
+_descriptors_guard = threading.RLock()
+"""Held while ``_descriptors`` changes, and across each fork, so that the child knows every descriptor that it inherits."""
 _log = logging.getLogger("tooltrace")
 _wait: float | None = None
 
@@ -88,7 +91,7 @@ class Lock:
     def __init__(self, paths: StorePaths, activity: str = FOLDING) -> None:
         self._paths = paths
         self._activity = activity
-        self._fd = _opened(lambda: _open_file(paths))
+        self._fd = _open_registered(lambda: _open_file(paths))
         self._pid = os.getpid()
 
     @property
@@ -116,6 +119,7 @@ class Lock:
             if self._wait_in_turn(min(left, MAX_BLOCK_SECONDS)):
                 return True
             notice.check()
+            # the turnstile is open meanwhile: readers that it kept out have their turn
             time.sleep(0.01)
         return True
 
@@ -129,6 +133,7 @@ class Lock:
         wait = wait_seconds() if wait is None else wait
         deadline = time.monotonic() + wait
         notice = _Notice(self)
+        # held until the lock is had: by the shared turnstile, the holder sees that a reader waits
         with self._turnstile(min(wait, TURNSTILE_SECONDS)):
             while not self._try(LOCK_SH, READING):
                 notice.check()
@@ -138,13 +143,13 @@ class Lock:
 
     def has_waiters(self) -> bool:
         """Whether a reader or a fold waits for the lock."""
-        turnstile = _opened(lambda: _open_directory(self._paths))
+        turnstile = _open_registered(lambda: _open_directory(self._paths))
         if turnstile is None:
             return False
         try:
-            return not _try(turnstile, LOCK_EX)
+            return not _try_flock(turnstile, LOCK_EX)
         finally:
-            _close(turnstile)
+            _close_registered(turnstile)
 
     def give_way(self) -> None:
         """Wait until the readers that wait for the lock have had it, after ``unlock``; at most MAX_BLOCK_SECONDS.
@@ -164,7 +169,7 @@ class Lock:
         """Release the lock for good. In a forked child the descriptor is already closed."""
         fd, self._fd = self._fd, None
         if fd is not None and self._pid == os.getpid():
-            _close(fd)
+            _close_registered(fd)
 
     def holder(self) -> Holder:
         """Return the process that holds the lock, for a caller that could not acquire it.
@@ -199,13 +204,14 @@ class Lock:
         )
 
     def _try(self, operation: int, activity: str) -> bool:
-        if self._fd is None or not _try(self._fd, operation):
+        if self._fd is None or not _try_flock(self._fd, operation):
             return False
         self._write_holder(activity)
         return True
 
     def _write_holder(self, activity: str) -> None:
         assert self._fd is not None
+        # of one length, so that a short text covers a long one; truncating first would show readers an empty file
         text = f"{os.getpid()} {activity}\n".encode()
         with contextlib.suppress(OSError):  # a file that is open to read only, or a full disk
             os.pwrite(self._fd, text.ljust(_TEXT_BYTES)[:_TEXT_BYTES], 0)
@@ -213,32 +219,33 @@ class Lock:
     def _wait_in_turn(self, seconds: float) -> bool:
         """Try for ``seconds`` to acquire the lock exclusively, with the turnstile locked against new readers."""
         deadline = time.monotonic() + seconds
-        turnstile = _opened(lambda: _open_directory(self._paths))
+        turnstile = _open_registered(lambda: _open_directory(self._paths))
         try:
             is_closed = False
             while time.monotonic() < deadline:
-                is_closed = is_closed or turnstile is None or _try(turnstile, LOCK_EX)
+                # readers that wait hold the turnstile shared: it closes once they have had the lock
+                is_closed = is_closed or turnstile is None or _try_flock(turnstile, LOCK_EX)
                 if self.try_exclusive():
                     return True
                 time.sleep(_POLL_SECONDS)
             return False
         finally:
             if turnstile is not None:
-                _close(turnstile)
+                _close_registered(turnstile)
 
     @contextlib.contextmanager
     def _turnstile(self, seconds: float) -> Iterator[None]:
         """Wait up to ``seconds`` until no fold has the turnstile, then hold it shared until the block ends."""
-        turnstile = _opened(lambda: _open_directory(self._paths))
+        turnstile = _open_registered(lambda: _open_directory(self._paths))
         try:
             deadline = time.monotonic() + seconds
             with contextlib.suppress(StoreError):  # a file system without locks on directories
-                while turnstile is not None and not _try(turnstile, LOCK_SH) and time.monotonic() < deadline:
+                while turnstile is not None and not _try_flock(turnstile, LOCK_SH) and time.monotonic() < deadline:
                     time.sleep(_POLL_SECONDS)
             yield
         finally:
             if turnstile is not None:
-                _close(turnstile)
+                _close_registered(turnstile)
 
 
 class _Notice:
@@ -265,7 +272,7 @@ def _exists(pid: int) -> bool:
     return pid > 0
 
 
-def _try(fd: int, operation: int) -> bool:
+def _try_flock(fd: int, operation: int) -> bool:
     try:
         flock(fd, operation | LOCK_NB)
     except BlockingIOError:
@@ -284,6 +291,7 @@ def _open_file(paths: StorePaths) -> int | None:
             return None
         if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT):
             raise StoreError(f"cannot open the lock file {paths.lock}: {error.strerror}") from error
+    # flock works on a file that is open for reading too: a user who may only read can wait for folds
     try:
         return os.open(paths.lock, os.O_RDONLY | flags)
     except OSError:
@@ -297,32 +305,31 @@ def _open_directory(paths: StorePaths) -> int | None:
         return None
 
 
-# A forked child must close the inherited descriptors: they would hold the lock for as long as the child lives.
-# ``_guard`` is held across each fork, so that ``_open`` lists every descriptor that the child inherits.
-
-
-def _opened(opening: Callable[[], int | None]) -> int | None:
-    with _guard:
+def _open_registered(opening: Callable[[], int | None]) -> int | None:
+    """Return the descriptor that ``opening`` opens, which a forked child will close; None where it opens none."""
+    with _descriptors_guard:
         fd = opening()
         if fd is not None:
-            _open.add(fd)
+            _descriptors.add(fd)
         return fd
 
 
-def _close(fd: int) -> None:
-    with _guard:
-        if fd in _open:
-            _open.discard(fd)
+def _close_registered(fd: int) -> None:
+    with _descriptors_guard:
+        if fd in _descriptors:
+            _descriptors.discard(fd)
             os.close(fd)
 
 
 def _close_in_child() -> None:
-    for fd in _open:
+    for fd in _descriptors:
         with contextlib.suppress(OSError):
             os.close(fd)
-    _open.clear()
-    _guard.release()
+    _descriptors.clear()
+    _descriptors_guard.release()
 
 
 if hasattr(os, "register_at_fork"):  # Windows has no forks
-    os.register_at_fork(before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_close_in_child)
+    os.register_at_fork(
+        before=_descriptors_guard.acquire, after_in_parent=_descriptors_guard.release, after_in_child=_close_in_child
+    )

@@ -95,6 +95,7 @@ class Folding:
     def step(self, wait: float | None) -> FoldReport | None:
         """Fold the next lines; return None where ``wait`` did not suffice for the lock. Raises as ``fold``."""
         started = time.monotonic()
+        # before the lock: the text in its file then still names the last reader
         self._size.update()
         if not self._lock.exclusive(wait):
             return None
@@ -103,6 +104,7 @@ class Folding:
             report = self._fold(locked)
             self._size.learn(report.bytes, time.monotonic() - locked)
         except BaseException as error:
+            # the connection may have a transaction open or the database attached: the next step begins with another one
             self.close()
             if isinstance(error, duckdb.Error):
                 raise explained(error, self._paths.database) from error
@@ -136,6 +138,7 @@ class Folding:
             self.close()
             report, self.complete = fold_locked(paths), True
         else:
+            # after the detachment, which may still change the size and the time of the file: the marker has both
             fold_marker.write_marker(paths, offsets)
         if self.complete:
             erasure.complete(paths)

@@ -102,13 +102,16 @@ def fold_step(
     """
     offsets = known_offsets(con, paths)
     inserted = insert_lines(con, paths, offsets, is_enough, losses, until)
-    con.execute(f"CHECKPOINT {STORE}")  # before a journal is removed: a bad write-ahead log then loses nothing
+    # before a journal is removed: a bad write-ahead log then loses nothing
+    con.execute(f"CHECKPOINT {STORE}")
+    # a forgotten line must not stay on the disk until its journal is removed, which may be long after
     if inserted.forgotten:
         erasure.update_fingerprints(con, paths, erasure.blank_journals(paths, tombstones.load(paths)))
     removed = remove_folded(paths, offsets)
     if undelivered := [loss for found in removed.values() for loss in found]:
         insert_losses(con, STORE, undelivered)
         con.execute(f"CHECKPOINT {STORE}")
+    # the files go before their offsets: a journal without an offset would be read again after a kill in between
     drop_stale_offsets(con, paths, offsets)
     report = FoldReport(
         rows=inserted.rows,

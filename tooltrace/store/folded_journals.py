@@ -53,6 +53,7 @@ def remove_folded(paths: StorePaths, offsets: dict[str, int]) -> dict[str, list[
         if fd is None:
             continue
         try:
+            # the size again, under the lock: the writer may have added lines before it ended
             if is_abandoned(fd) and os.fstat(fd).st_size <= offsets.get(name, 0):
                 losses = [
                     _undelivered_loss(fd, who, name, starts[name])

@@ -122,6 +122,7 @@ def _find_attempts(con: DuckDBPyConnection, selection: Selection) -> None:
     if selection.where is not None:
         conditions.append("span_id IN (SELECT span_id FROM chosen)")
         try:
+            # line breaks around the condition: a comment at its end would hide the closing parenthesis
             if len(duckdb.extract_statements(f"SELECT 1 WHERE (\n{selection.where}\n)")) != 1:
                 raise QueryError("the condition must be one SQL expression; nothing was forgotten")
             con.execute(
@@ -196,6 +197,7 @@ HAVING bool_and(span_id IN (SELECT span_id FROM forgotten))
 
 def _tombstone(con: DuckDBPyConnection, selection: Selection, key: str) -> Tombstone:
     now = datetime.now(UTC)
+    # an id that is one of several conditions does not name all its records: the attempts that were found are named instead
     only_conversation = selection.call_id is None and selection.where is None
     only_call = selection.conversation_id is None and selection.where is None
     conversations = [selection.conversation_id] if selection.conversation_id and only_conversation else []

@@ -68,12 +68,12 @@ class History:
         self._since, self._until, self._tool = _naive(since), _naive(until), tool
         self._without = list(without)
         self._batch = batch
-        with open_reader(
-            self._paths, cursors=False
-        ):  # raises StoreMissing and other errors before the fold would create a store
+        # raises StoreMissing and other errors before the fold would create a store
+        with open_reader(self._paths, cursors=False):
             pass
         if os.access(self._paths.database.parent, os.W_OK) or unfolded_bytes(self._paths):
             fold(self._paths, wait=FOLD_SECONDS)
+        # rows that are folded later have greater ids: the reading ends where the store ends now
         with open_reader(self._paths, cursors=False) as con:
             self._ends = {kind: _last_row(con, RECORDS[kind]) for kind in _ORDER}
 
@@ -157,6 +157,7 @@ class History:
                 f"the store {self._paths.database} was rebuilt, and no longer has the {kind} at which the export stopped: "
                 "start the export again"
             )
+        # a rebuild after the ends were read may have given the row a greater id
         self._ends[kind] = max(self._ends[kind], row[0])
         return RowPosition(row[0], place.mark)
 

@@ -71,6 +71,7 @@ def _from_horizon(statement: Statement, params: Mapping[str, Any], day: date) ->
             f"pruned, and their rollups do not contain what it reads; pass since='{day}' or later"
         )
     later = {name: start for name in _STARTS if name in params and (params[name] is None or params[name] < start)}
+    # None omits the earlier of two windows, and not its limit: it stays omitted
     if params.get("before", start) is None:
         later.pop("before")
     note = f"Calls before {day} were pruned, and this query cannot read their rollups: it begins on that day."

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 
 from tooltrace.core.records import Loss
-from tooltrace.store import corrections, tombstones
+from tooltrace.store import corrections, hashes, tombstones
 from tooltrace.store.folded_journals import store_offsets
 from tooltrace.store.journal_scan import JournalBatch, batches
 from tooltrace.store.line_files import LineFile, is_about_values
@@ -85,6 +85,7 @@ def insert_lines(
     forgotten = tombstones.load(paths)
     done = Insertion(JournalBatch(losses=list(losses)))
     if forgotten or not _insert_directly(con, paths, batches(paths, offsets, until), is_enough, done):
+        # as many bytes as were read in vain: staged rows are in memory, and the cause is among these lines
         limit = min(STAGED_BYTES, done.batch.bytes or STAGED_BYTES)
         done = Insertion(JournalBatch(losses=list(losses)))
         lines = batches(paths, offsets, until)
@@ -101,6 +102,8 @@ def commit_staged(con: DuckDBPyConnection, staging: Staging, batch: JournalBatch
     counts = {kind: staging.count(table) for kind, table in RECORDS.items()}
     con.execute("BEGIN")
     try:
+        if counts["call"]:
+            hashes.add_repeated(con, new=f"{SPACE}.{ATTEMPTS.name}", old=f"{STORE}.{ATTEMPTS.name}")
         for kind, table in RECORDS.items():
             if counts[kind]:
                 con.execute(f"INSERT INTO {STORE}.{table.name} BY NAME SELECT * FROM {SPACE}.{table.name}")
@@ -164,11 +167,14 @@ def _insert_directly(
             else:
                 done.is_last = True
             new.insert_rest()
+        # after the insertion: nearly always every line is new, and to stage all of them first would cost more
         if new.has_known():
             _roll_back(con)
             return False
         done.rows = new.rows
         insert_losses(con, STORE, done.batch.losses)
+        if new.has(ATTEMPTS):
+            hashes.add_repeated(con, new=new.source(ATTEMPTS), old=new.earlier(ATTEMPTS))
         if new.has(ATTEMPTS) or new.has(CORRECTIONS):
             corrections.apply_stored(con, new.source)
         store_offsets(con, done.batch)
@@ -219,6 +225,7 @@ class _NewRows:
                 self._insert(RECORDS[kind], file)
 
     def _insert(self, table: Table, file: LineFile) -> None:
+        # DuckDB numbers rows in the order of their insertion: the new ones are those beyond the greatest id
         if table.name not in self._last:
             found = self._con.execute(f"SELECT coalesce(max(rowid), -1) FROM {STORE}.{table.name}").fetchone()
             self._last[table.name] = found[0] if found else -1
@@ -233,6 +240,10 @@ class _NewRows:
         """Return the new rows of ``table`` in SQL."""
         limit = f"WHERE rowid > {self._last[table.name]}" if self.has(table) else "LIMIT 0"
         return f"(SELECT * FROM {STORE}.{table.name} {limit})"
+
+    def earlier(self, table: Table) -> str:
+        """Return the rows of ``table`` from before the insertion in SQL; there are new ones."""
+        return f"(SELECT * FROM {STORE}.{table.name} WHERE rowid <= {self._last[table.name]})"
 
     def has_known(self) -> bool:
         """Whether a new row is there twice, or was in the store before."""

@@ -58,6 +58,7 @@ class Journal:
 
     def _begin_file(self) -> None:
         self._place = ""
+        """The path as text, for ``os.stat``. It stays known after the file has ended, for the message about a loss."""
         self._device = self._inode = 0
         self._size = 0
         self._line_ends = array("I")
@@ -81,10 +82,12 @@ class Journal:
         further up its stack, because a signal handler or a finalizer interrupted that write.
         """
         with self._lock:
+            # the lock is reentrant, so it does not stop a finalizer from writing into the middle of these lines
             if self._writing:
                 raise BlockingIOError(errno.EAGAIN, "this thread is already writing to the journal")
             self._writing = True
             try:
+                # a write to a file that was removed succeeds: only the look at its place afterwards shows that it is lost
                 for _ in range(_MAX_FILES):
                     if self._fd < 0:
                         self._open()
@@ -103,11 +106,13 @@ class Journal:
         length = len(lines)
         try:
             written = os.write(self._fd, lines)
-            while written < length:  # after a short write, the next one raises the error that caused it
+            # after a short write, the next one raises the error that caused it
+            while written < length:
                 written += os.write(self._fd, memoryview(lines)[written:])
             if self._sync:
                 _sync_data(self._fd)
         except BaseException:
+            # also for the exception of a signal handler: a part of a line must not stay
             self._undo()
             raise
         size, change = self._inspect(self._size + length)
@@ -149,12 +154,14 @@ class Journal:
         """Close the descriptor in a forked child, which must never write to the parent's file."""
         fd = self._fd
         self._reset()
+        # the parent's lock stays: it ends when the last descriptor of that open file is closed
         if fd >= 0:
             with contextlib.suppress(OSError):
                 os.close(fd)
 
     def _inspect(self, expected: int) -> tuple[int, str | None]:
         """Return the size of the file in its place, and its change where it was removed or is below ``expected``."""
+        # by its path: the descriptor would find a removed file unchanged
         try:
             found = os.stat(self._place)  # noqa: PTH116 - half the time of Path.stat
         except (FileNotFoundError, NotADirectoryError):
@@ -176,6 +183,7 @@ class Journal:
             if reason == TRUNCATED:
                 kept = self._cut_to_whole_lines(lines)
         folded = self._folded.read()
+        # lines that remain in the file are folded later, lines before the folded offset are in the database already
         lost = len(self._line_ends) - bisect_right(self._line_ends, max(kept, folded))
         self._end()
         if lost:
@@ -189,6 +197,7 @@ class Journal:
     def _cut_to_whole_lines(self, lines: bytes) -> int:
         """Remove ``lines`` from the end of the truncated file, and a line that the truncation cut; return its size."""
         size = os.fstat(self._fd).st_size
+        # lines that were written after the truncation go to the next file, and must not be in this one too
         if lines and os.pread(self._fd, len(lines), max(0, size - len(lines))) == lines:
             size -= len(lines)
         before = bisect_right(self._line_ends, size)
@@ -201,10 +210,12 @@ class Journal:
         while self._fd < 0:
             path = self.directory / _name()
             fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with contextlib.suppress(OSError):  # without locks on this file system, no journal counts as abandoned
+            # without locks on this file system, no journal counts as abandoned
+            with contextlib.suppress(OSError):
                 flock(fd, LOCK_SH)
             found = os.fstat(fd)
-            if found.st_nlink == 0:  # a fold found it unlocked and empty, and removed it
+            # between the two calls above a fold may find the file unlocked and empty, and remove it
+            if found.st_nlink == 0:
                 os.close(fd)
                 continue
             self._begin_file()
@@ -240,5 +251,6 @@ _sync_data = getattr(os, "fdatasync", os.fsync)
 
 
 def _name() -> str:
+    # random bytes too: a process id is used again, and one process may have several journals
     host = re.sub(r"[^A-Za-z0-9_.]+", "_", socket.gethostname())[:64] or "host"
     return f"{host}-{os.getpid()}-{os.urandom(6).hex()}.jsonl"

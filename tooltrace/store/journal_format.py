@@ -56,7 +56,8 @@ def encode(record: Record) -> bytes:
     except (TypeError, ValueError, OverflowError):
         data = _object(_scrubbed(record))
     # a newline occurs only between tokens of embedded JSON, because JSON strings escape newlines
-    return with_checksum(data.replace(b"\n", b" ")[1:])  # without the opening brace, which precedes the checksum
+    # [1:] removes the opening brace, which precedes the checksum
+    return with_checksum(data.replace(b"\n", b" ")[1:])
 
 
 def with_checksum(body: bytes) -> bytes:
@@ -182,9 +183,11 @@ def _object(record: Record) -> bytes:
     for position in form.embedded.values():
         if values[position] is not None:
             values[position] = Raw(values[position])
+    # msgspec writes "Z" for UTC and an offset for other zones; a line has one form of a time
     for position in form.times.values():
         if values[position] is not None and values[position].tzinfo is not UTC:
             values[position] = values[position].astimezone(UTC)
+    # msgspec writes any integer, and a column has 64 bits: such a line would be refused at the fold
     for position in form.integers.values():
         if values[position] is not None and not _LOWEST <= values[position] <= _HIGHEST:
             raise OverflowError

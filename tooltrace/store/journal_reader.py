@@ -54,7 +54,7 @@ class JournalReader:
             if size > offsets.get(name, 0):
                 self._read_journal(chunk, name, offsets.get(name, 0), None)
                 self._last = name
-                if len(chunk.records) >= self._records or chunk.bytes >= self._bytes:
+                if self._is_full(chunk):
                     break
         return chunk
 
@@ -73,6 +73,7 @@ class JournalReader:
             found = tombstones.file_of(self._paths).stat()
         except OSError:
             return
+        # the file is only appended to, so its size tells whether it has changed
         if self._version != (found.st_ino, found.st_size):
             self._version = (found.st_ino, found.st_size)
             self._tombstones = tombstones.load(self._paths)
@@ -119,7 +120,8 @@ class JournalReader:
         """
         size, lines = self._bytes, self._records - len(chunk.records)
         data = os.pread(fd, size, offset)
-        while len(data) == size < CHUNK_BYTES and b"\n" not in data:  # a long line: it becomes a batch of its own
+        # a long line: it becomes a batch of its own
+        while len(data) == size < CHUNK_BYTES and b"\n" not in data:
             if chunk.records:
                 return b""
             size, lines = size * 4, 1

@@ -154,6 +154,7 @@ def valid_offsets(paths: StorePaths, folded: Mapping[str, FoldedJournal]) -> dic
 
 
 def _is_same(paths: StorePaths, name: str, sizes: Mapping[str, int], folded: FoldedJournal) -> bool:
+    # a journal that no longer exists: there is nothing to read, and ``drop_stale_offsets`` deletes its offset
     if name not in sizes:
         return True
     if sizes[name] < folded.offset:
@@ -204,19 +205,23 @@ def _pieces(path: Path, offset: int, limit: int, until: int | None) -> Iterator[
     if fd is None:
         return
     try:
-        abandoned = is_abandoned(fd)  # tested before reading: once it is true, no bytes can be added
+        # tested before reading: once it is true, no bytes can be added
+        abandoned = is_abandoned(fd)
         size = limit
         last = until if until is not None and not abandoned else None
         while data := _read(fd, offset, size if last is None else min(size, last - offset)):
             end = data.rfind(b"\n") + 1
             at_end = len(data) < size
-            if end == 0 and not at_end and size < CHUNK_BYTES:  # a line longer than the limit
+            # a line longer than the limit: read more of it
+            if end == 0 and not at_end and size < CHUNK_BYTES:
                 size *= 4
                 continue
             if end == 0 or (at_end and abandoned):
+                # the writer may still complete the line
                 if at_end and not abandoned:
                     return
-                end = len(data)  # a torn last line, or damage longer than any line
+                # a torn last line, or damage longer than any line
+                end = len(data)
             yield offset, data[:end], fingerprint_of(fd, offset + end)
             offset += end
             size = limit
@@ -239,7 +244,8 @@ def _sort_lines(batch: JournalBatch, name: str, start: int, data: bytes) -> None
     batch.bytes += len(data)
     calls = batch.lines.setdefault("call", Lines())
     view = memoryview(data)
-    at = first = count = longest = 0  # first, count, longest: of the calls since the last other line
+    # first, count, longest: of the calls since the last other line
+    at = first = count = longest = 0
     torn = False
     while at < len(data):
         end = data.find(b"\n", at)

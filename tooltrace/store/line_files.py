@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 import duckdb
 
 from tooltrace.store.flock import LOCK_SH, flock
+from tooltrace.store.hashes import with_hashes
 from tooltrace.store.journal_format import WIRE_NAMES
 from tooltrace.store.journal_scan import Lines, is_abandoned, open_journal
 from tooltrace.store.schema import Table, TableColumn, quote_identifier, quote_literal
@@ -66,16 +67,17 @@ class LineFile:
 
         The file has no lines then. Raises duckdb.Error; see ``is_about_values``.
         """
+        # the file is overwritten: the rest of longer earlier lines would be inserted again
         os.ftruncate(self._fd, self.bytes)
         types = ", ".join(f"{_wire(column)}: {quote_literal(column.type)}" for column in table.columns)
-        names = ", ".join(quote_identifier(column.name) for column in table.columns)
-        values = ", ".join(_wire(column) for column in table.columns)
+        values = ", ".join(f"{_wire(column)} AS {quote_identifier(column.name)}" for column in table.columns)
         size = max(_OBJECT_BYTES, 2 * self._longest)
         self.bytes = self._longest = 0
-        row = con.execute(
-            f"INSERT INTO {space}.{table.name} ({names}) SELECT {values} FROM read_json({quote_literal(str(self._path))}, "
-            f"format = 'newline_delimited', columns = {{{types}}}, maximum_object_size = {size})"
-        ).fetchone()
+        lines = (
+            f"(SELECT {values} FROM read_json({quote_literal(str(self._path))}, "
+            f"format = 'newline_delimited', columns = {{{types}}}, maximum_object_size = {size}))"
+        )
+        row = con.execute(f"INSERT INTO {space}.{table.name} BY NAME {with_hashes(table, lines)}").fetchone()
         return int(row[0]) if row else 0
 
 

@@ -38,6 +38,7 @@ def fold_locked(paths: StorePaths, *, verify: bool = False) -> FoldReport:
                 raise
             aside, loss = recovery.quarantine(paths, error, forced=damage.verify)
             damage.losses.append(loss)
+            # the rows of a write-ahead log are not salvaged: their lines are still in the journals
             damage.aside = None if aside.suffix == ".wal" else aside
         else:
             erasure.complete(paths)
@@ -86,6 +87,8 @@ def _import_salvaged(con: DuckDBPyConnection, paths: StorePaths, aside: Path) ->
                 f"INSERT INTO {STORE}.{table.name} BY NAME SELECT * FROM read_parquet({quote_literal(str(file))})"
             )
             continue
+        # a transaction for each piece: the new database has no offsets, so the fold after this reads all journals from
+        # their beginning, and leaves out what is here already
         staging.load_rows(table, file)
         drop_forgotten(staging, paths, forgotten)
         staging.drop_known()

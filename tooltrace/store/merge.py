@@ -22,7 +22,7 @@ from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.recovery import GROUP_ROWS
 from tooltrace.store.schema import RECORDS, STORE, Table, quote_identifier, quote_literal
-from tooltrace.store.staging import SPACE, Staging
+from tooltrace.store.staging import Staging
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -65,6 +65,7 @@ def merge(
 
 
 def _merge_one(source: StorePaths, target: StorePaths, wait: float | None, advance: Callable[[int], None]) -> int:
+    # tombstones first: the fold then erases their records from the target before those of the source arrive
     fold(source, wait=wait)
     copy_tombstones(source, target)
     fold_locked(target)
@@ -73,7 +74,7 @@ def _merge_one(source: StorePaths, target: StorePaths, wait: float | None, advan
         forgotten = tombstones.load(target)
         rows = 0
         for table in RECORDS.values():
-            for count in _stage(con, table):
+            for count in _stage(con, staging, table):
                 _, after = staging.drop_forgotten(forgotten)
                 tombstones.add_late(target, forgotten, after)
                 forgotten = after
@@ -104,13 +105,12 @@ def _both(source: StorePaths, target: StorePaths) -> Iterator[DuckDBPyConnection
         lock.release()
 
 
-def _stage(con: DuckDBPyConnection, table: Table) -> Iterator[int]:
+def _stage(con: DuckDBPyConnection, staging: Staging, table: Table) -> Iterator[int]:
     """Stage the rows of ``table`` in pieces; yield the number of rows of each piece."""
     names = ", ".join(quote_identifier(name) for name in table.names)
     found = con.execute(f"SELECT coalesce(max(rowid) + 1, 0) FROM {SOURCE}.{table.name}").fetchone()
     for first in range(0, found[0] if found else 0, GROUP_ROWS):
-        count = con.execute(
-            f"INSERT INTO {SPACE}.{table.name} BY NAME SELECT {names} FROM {SOURCE}.{table.name} "
-            f"WHERE rowid >= {first} AND rowid < {first + GROUP_ROWS}"
-        ).fetchone()
-        yield count[0] if count else 0
+        yield staging.load_query(
+            table,
+            f"(SELECT {names} FROM {SOURCE}.{table.name} WHERE rowid >= {first} AND rowid < {first + GROUP_ROWS})",
+        )

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from tooltrace.errors import StoreError
+from tooltrace.store import hashes
 from tooltrace.store.macros import MACROS, create_macros
 from tooltrace.store.schema import SCHEMA_VERSION, STORE, TABLES, column_ddl, quote_identifier, quote_literal
 from tooltrace.store.store_file import foreign
@@ -100,7 +101,19 @@ def _add_token_columns(con: DuckDBPyConnection) -> None:
     con.execute(f"ALTER TABLE {STORE}.messages ADD COLUMN tokens BIGINT")
 
 
-STEPS: Final[Mapping[int, Step]] = MappingProxyType({2: _to_2, 3: _to_3, 4: _to_4, 5: _to_5, 6: _to_6, 7: _to_7})
+def _to_8(con: DuckDBPyConnection) -> None:
+    """Migrate to version 8: add the numbers of calls and clusters, and the calls with several attempts.
+
+    They are computed after the last step, as in a store that another version of DuckDB wrote.
+    """
+    con.execute(f"ALTER TABLE {STORE}.attempts ADD COLUMN call_hash UBIGINT")
+    con.execute(f"ALTER TABLE {STORE}.attempts ADD COLUMN cluster_hash UBIGINT")
+    con.execute(f"CREATE TABLE {STORE}.repeated_calls (call_hash UBIGINT NOT NULL)")
+
+
+STEPS: Final[Mapping[int, Step]] = MappingProxyType(
+    {2: _to_2, 3: _to_3, 4: _to_4, 5: _to_5, 6: _to_6, 7: _to_7, 8: _to_8}
+)
 """The step that leads to each version: a function that migrates the database attached as ``store``.
 
 A released step is never changed: it contains the schema of that version, not of the current code.
@@ -112,6 +125,7 @@ def create(con: DuckDBPyConnection) -> None:
     for table in TABLES:
         con.execute(f"CREATE TABLE {STORE}.{table.name} ({column_ddl(table, compressed=True)})")
     con.execute(f"INSERT INTO {STORE}.meta VALUES ('schema_version', '{SCHEMA_VERSION}')")
+    hashes.stamp(con)
     create_views_and_comments(con)
 
 
@@ -148,6 +162,7 @@ def comments() -> list[str]:
     for table in TABLES:
         statements.append(f"COMMENT ON TABLE {table.name} IS {quote_literal(table.comment)}")
         statements += [_comment(table.name, column.name, column.comment) for column in table.columns]
+        statements += [_comment(table.name, column.name, column.comment) for column in table.hashes]
     for view in LOCAL_VIEWS:
         statements.append(f"COMMENT ON VIEW {view.name} IS {quote_literal(view.comment)}")
         statements += [_comment(view.name, name, text) for name, text in view.columns.items()]
@@ -235,11 +250,14 @@ def migrate(
 ) -> int:
     """Bring the database attached as ``store`` to version ``newest``; return the number of steps taken.
 
-    Views and macros from another tooltrace version are replaced: they contain no data and need no new schema version.
+    Views and macros from another tooltrace version are replaced: they contain no data and need no new schema version. So
+    are the numbers of calls and clusters from another version of DuckDB.
     Raises StoreError for a newer schema version and for the database of another program, and leaves it unchanged. Where a step fails, all are rolled back.
     """
     version = checked_version(con, location, newest=newest)
     if version == newest:
+        if newest == SCHEMA_VERSION and not hashes.are_current(con):
+            _in_transaction(con, hashes.refresh)
         if newest == SCHEMA_VERSION and not has_current_views(con):
             _in_transaction(con, create_views_and_comments)
         return 0
@@ -254,6 +272,8 @@ def _migrate(con: DuckDBPyConnection, *, version: int, newest: int, steps: Mappi
     for target in range(version + 1, newest + 1):
         steps[target](con)
     con.execute(f"UPDATE {STORE}.meta SET value = ? WHERE key = 'schema_version'", [str(newest)])
+    if not hashes.are_current(con):  # a step from version 8 on need not compute them again
+        hashes.refresh(con)
     create_views_and_comments(con)
 
 

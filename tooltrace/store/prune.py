@@ -125,6 +125,7 @@ class _PrunedAttempts:
     def roll_up(self, con: DuckDBPyConnection) -> None:
         """Add the rollups of the pruned attempts to the database attached as ``store``."""
         con.execute(f"USE {SOURCE}")
+        # again: the rewrite has a connection of its own, without the temporary tables of ``examine``
         self._create_tables(con)
         con.execute(f"INSERT INTO {STORE}.rollups BY NAME {rollups.ROLL_UP}")
         self._rollups = int(_number(con, f"SELECT count(*) FROM {STORE}.rollups"))

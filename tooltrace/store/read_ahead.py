@@ -60,6 +60,7 @@ class _Reader(Thread):
         read = 0
         try:
             while read < self._calls:
+                # before the next batch is read: two batches wait at most, and one is being read
                 self.room.acquire()
                 if self._ended.is_set() or (batch := next(self._batches, None)) is None:
                     break
@@ -73,6 +74,7 @@ class _Reader(Thread):
     def end(self) -> None:
         """End the thread, after the batch that it reads."""
         self._ended.set()
+        # the thread may wait for room; nobody else may use the generator before it has ended
         self.room.release()
         self.join()
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import duckdb
 
 from tooltrace.errors import NetworkStore, StoreDamaged, StoreError, StoreMissing, UnreadableJournals
-from tooltrace.store import background, corrections, fold_marker, tombstones
+from tooltrace.store import background, corrections, fold_marker, hashes, tombstones
 from tooltrace.store.connection import attach, connect, detach, explained, is_attached, is_unreadable, limit_memory
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.file_system import network_problem
@@ -29,7 +29,7 @@ from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.macros import create_macros
 from tooltrace.store.migrations import checked_version, has_current_views
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import ATTEMPTS, RECORDS, ROLLUPS, SCHEMA_VERSION, STORE, column_ddl
+from tooltrace.store.schema import ATTEMPTS, RECORDS, REPEATED_CALLS, ROLLUPS, SCHEMA_VERSION, STORE, column_ddl
 from tooltrace.store.staging import SPACE, Staging
 from tooltrace.store.views import LOCAL_VIEWS
 
@@ -78,6 +78,7 @@ def open_reader(
         _require(paths)
     lock = Lock(paths)
     try:
+        # a fixed end: a reader must not follow writers that are faster than it folds
         until = paths.journals()
         _fold_if_possible(paths, lock, until)
         try:
@@ -106,6 +107,7 @@ def _lease(con: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
             raise damage from error
         raise
     finally:
+        # a child that was forked inside the block leaves the connection alone, see ``_abandon_readers_after_fork``
         if pid == os.getpid():
             del _leased[id(con)]
             _close(con)
@@ -120,7 +122,8 @@ def materialize(
     """
     con.execute("CREATE SCHEMA memory.settled")
     con.execute(f"CREATE TABLE memory.settled.answer AS {sql}", parameters)
-    for name in (*(view.name for view in LOCAL_VIEWS), *(table.name for table in RECORDS.values()), ROLLUPS.name):
+    tables = (*RECORDS.values(), ROLLUPS, REPEATED_CALLS)
+    for name in (*(view.name for view in LOCAL_VIEWS), *(table.name for table in tables)):
         con.execute(f"DROP VIEW IF EXISTS memory.main.{name}")
     con.execute(f"DROP SCHEMA IF EXISTS {SPACE} CASCADE")
     detach(con)
@@ -193,11 +196,8 @@ def _fold_if_possible(paths: StorePaths, lock: Lock, until: Mapping[str, int]) -
         try:
             with closing(Folding(paths, lock, until)) as folding:
                 _fold(paths, folding, until)
-        except (
-            StoreError,
-            OSError,
-            duckdb.Error,
-        ) as error:  # reading works without a fold, or raises a clearer error
+        # reading works without a fold, or raises a clearer error
+        except (StoreError, OSError, duckdb.Error) as error:
             _log.debug("the store %s was read without folding: %s", paths.database, error)
     lock.shared()
 
@@ -236,6 +236,7 @@ class _OlderSchemaError(StoreError):
 
 def _repair(paths: StorePaths, lock: Lock) -> bool:
     """Rebuild a damaged database or migrate an older one by a fold; return False where others hold the lock."""
+    # flock gives a shared lock back in any case before it becomes exclusive
     lock.unlock()
     if not lock.exclusive(REPAIR_WAIT_SECONDS):
         return False
@@ -276,21 +277,29 @@ def _attach_views(
         stored = version > 0
         offsets = known_offsets(con, paths) if stored else {}
     staged = _stage(con, paths, offsets, until, stored=stored)
-    if stored and not staged and not cursors and has_current_views(con):
+    hashed = not stored or hashes.are_current(con)
+    has_macros = stored and not cursors and has_current_views(con)
+    if has_macros:
         con.execute(f"SET search_path = 'memory.main,{STORE}.main'")  # the views and macros that the database has
-        return
+        if hashed and not staged:
+            return
     overridden = staged and corrections.is_pending(con, stored=stored) and corrections.apply_staged(con, stored=stored)
     for table in RECORDS.values():
         where = f" WHERE span_id NOT IN (SELECT span_id FROM {corrections.OVERRIDDEN})"
         left_out = where if overridden and table is ATTEMPTS else ""
-        parts = [f"SELECT * FROM {STORE}.{table.name}{left_out}"] * stored + [
+        columns = "*" if hashed or table is not ATTEMPTS else hashes.replaced()
+        parts = [f"SELECT {columns} FROM {STORE}.{table.name}{left_out}"] * stored + [
             f"SELECT * FROM {SPACE}.{table.name}"
         ] * staged
         con.execute(f"CREATE VIEW memory.main.{table.name} AS {' UNION ALL BY NAME '.join(parts)}")
     if not stored:
         con.execute(f"CREATE TABLE {SPACE}.{ROLLUPS.name} ({column_ddl(ROLLUPS)})")
     con.execute(f"CREATE VIEW memory.main.{ROLLUPS.name} AS SELECT * FROM {STORE if stored else SPACE}.{ROLLUPS.name}")
-    create_macros(con, "memory.main.")
+    con.execute(
+        f"CREATE VIEW memory.main.{REPEATED_CALLS.name} AS {_repeated(stored=stored, staged=staged, hashed=hashed)}"
+    )
+    if not has_macros:
+        create_macros(con, "memory.main.")
     for view in LOCAL_VIEWS:
         con.execute(f"CREATE VIEW memory.main.{view.name} AS {view.sql}")
 
@@ -311,6 +320,14 @@ def _stage(
     staging.drop_forgotten(tombstones.load(paths))
     staging.drop_known(against=STORE if stored else None)
     return True
+
+
+def _repeated(*, stored: bool, staged: bool, hashed: bool) -> str:
+    """Return the query for the calls that may have several attempts: all staged ones too, which are few."""
+    if not hashed:
+        return f"SELECT call_hash FROM memory.main.{ATTEMPTS.name}"
+    parts = [f"{STORE}.{REPEATED_CALLS.name}"] * stored + [f"{SPACE}.{ATTEMPTS.name}"] * staged
+    return " UNION ALL ".join(f"SELECT call_hash FROM {part}" for part in parts)
 
 
 def _workspace(paths: StorePaths) -> Path:

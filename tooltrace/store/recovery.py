@@ -19,7 +19,7 @@ from tooltrace.errors import StoreDamaged
 from tooltrace.store.connection import connect
 from tooltrace.store.fold_marker import MARKER
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import RECORDS, STORE, UNKEYED, Table, quote_identifier, quote_literal
+from tooltrace.store.schema import RECORDS, REPEATED_CALLS, STORE, UNKEYED, Table, quote_identifier, quote_literal
 from tooltrace.store.store_file import SQLITE, foreign, foreign_format
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _files(paths: StorePaths, why: str) -> list[Path]:
 
 def verify_blocks(con: DuckDBPyConnection) -> None:
     """Read every block of the database attached as ``store``. Raises duckdb.Error at a damaged block."""
-    for table in (*RECORDS.values(), *UNKEYED):
+    for table in (*RECORDS.values(), *UNKEYED, REPEATED_CALLS):
         con.execute(f"SELECT bit_xor(hash(t)) FROM {STORE}.{table.name} AS t").fetchall()
 
 

@@ -40,7 +40,7 @@ class ReplayPositions:
 
     def read(self, con: DuckDBPyConnection, keep: Mapping[str, str], source: str) -> None:
         """Find the positions in the database attached as ``source``, of which the rows of ``keep`` will remain."""
-        for file in _files(self._paths):
+        for file in sorted(folder_of(self._paths).glob("*.history-*.json")):
             for kind, place in _load(file).get("places", {}).items():
                 table = RECORDS[kind]
                 row = con.execute(
@@ -83,10 +83,6 @@ def _move(con: DuckDBPyConnection, position: _Position) -> None:
     with os.fdopen(fd, "wb") as file:
         file.write(orjson.dumps(values))
     temporary.replace(position.file)
-
-
-def _files(paths: StorePaths) -> list[Path]:
-    return sorted(folder_of(paths).glob("*.history-*.json"))
 
 
 def _load(file: Path) -> dict[str, Any]:

@@ -138,6 +138,7 @@ def apply_when_due(paths: StorePaths) -> None:
     from tooltrace.store.prune import prune_locked
 
     try:
+        # first: a prune that fails or is killed must not run again at each fold
         (paths.journal / MARKER).touch(mode=0o600)
         prune_locked(paths, retention.policy(datetime.now(UTC)))
     except Exception as error:  # a fold must not fail because a prune does
@@ -147,5 +148,6 @@ def apply_when_due(paths: StorePaths) -> None:
 def _is_due(paths: StorePaths) -> bool:
     with contextlib.suppress(OSError):
         age = time.time() - (paths.journal / MARKER).stat().st_mtime
+        # an age below 0: the clock was set back, and the marker may lie far in the future
         return not 0 <= age < EVERY_SECONDS
     return True

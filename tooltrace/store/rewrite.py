@@ -12,10 +12,20 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 
 from tooltrace.errors import StoreError
+from tooltrace.store import hashes
 from tooltrace.store.connection import attach, connect, detach, explained
 from tooltrace.store.migrations import create, version_of
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import META, SCHEMA_VERSION, STORE, TABLES, quote_identifier, quote_literal
+from tooltrace.store.schema import (
+    ATTEMPTS,
+    META,
+    REPEATED_CALLS,
+    SCHEMA_VERSION,
+    STORE,
+    TABLES,
+    quote_identifier,
+    quote_literal,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -68,6 +78,7 @@ def rewrite(
         _remove(copy)
         old = paths.database.stat()
         deleted = _copy(paths, copy, keep or {}, columns or {}, prepare)
+        # before the renaming: after a power cut, the name must not lead to a file without content
         _sync(copy)
         copy.database.chmod(stat.S_IMODE(old.st_mode))
         with contextlib.suppress(PermissionError):  # only root may give a file to another owner
@@ -103,8 +114,9 @@ def _copy(
                 "fold the journals first"
             )
         prepare(con)
-        names = [table.name for table in TABLES if table != META]
+        names = [table.name for table in TABLES if table not in (META, REPEATED_CALLS)]
         deleted = {name: _copy_table(con, name, keep.get(name), columns.get(name, {})) for name in names}
+        hashes.find_repeated(con)  # not copied: nothing of a deleted call is left
         con.execute(f"CHECKPOINT {STORE}")
         return {name: rows for name, rows in deleted.items() if rows}
     finally:
@@ -124,7 +136,10 @@ def _copy_table(con: DuckDBPyConnection, table: str, condition: str | None, colu
     changed = ", ".join(f"{sql} AS {quote_identifier(column)}" for column, sql in columns.items())
     values = f"* REPLACE ({changed})" if changed else "*"
     where = f" WHERE ({condition}) IS TRUE" if condition else ""
-    con.execute(f"INSERT INTO {STORE}.{name} BY NAME SELECT {values} FROM {SOURCE}.{name}{where}")
+    rows = f"SELECT {values} FROM {SOURCE}.{name}{where}"
+    if table == ATTEMPTS.name:  # the texts of which they are computed may have changed
+        rows = f"SELECT {hashes.replaced()} FROM ({rows})"
+    con.execute(f"INSERT INTO {STORE}.{name} BY NAME {rows}")
     if condition is None:
         return 0
     row = con.execute(

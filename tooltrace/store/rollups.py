@@ -85,7 +85,9 @@ _ORDERED: Final = "ORDER BY ends_call DESC, ends_retried_call DESC, duration_ste
 
 ROLL_UP: Final = f"""
 SELECT
-    started_at, tool, tool_version, agent, status, ending, code, "rule", rule_grade, "cached",
+    -- the first attempt, because intervals count clusters in the order of time
+    min(started_at) AS started_at,
+    tool, tool_version, agent, status, ending, code, "rule", rule_grade, "cached",
     coalesce(shared_cluster, min("cluster")) AS "cluster",
     shared_cluster IS NULL AS singles,
     count(*) AS attempts,
@@ -97,7 +99,7 @@ SELECT
     CASE WHEN count(correct) > 0 THEN list(correct {_ORDERED}) END AS correct
 FROM (
     SELECT
-        date_trunc('day', a.started_at) AS started_at,
+        a.started_at,
         a.tool, a.tool_version, a.agent, a.status, a.ending, a.code, a."rule", a.rule_grade, a."cached",
         a.span_id,
         p."cluster",
@@ -112,7 +114,7 @@ FROM (
     JOIN attempts AS a ON a.span_id = p.span_id
     LEFT JOIN judged AS j ON j.span_id = p.span_id
 )
-GROUP BY started_at, tool, tool_version, agent, status, ending, code, "rule", rule_grade, "cached", shared_cluster
+GROUP BY date_trunc('day', started_at), tool, tool_version, agent, status, ending, code, "rule", rule_grade, "cached", shared_cluster
 ORDER BY started_at, tool
 """
 """The rollups of the attempts in ``pruned_now``."""
@@ -148,9 +150,12 @@ KEEP: Final[Mapping[str, str]] = {
     "attempts": "span_id NOT IN (SELECT span_id FROM pruned_now)",
     "outcomes": f"NOT ({_about_pruned('labeled_at')} OR {_OF_PRUNED_CONVERSATION})",
     "corrections": f"NOT ({_about_pruned('corrected_at')})",
+    # a message may name only the call, of which all attempts go together
     "messages": f"NOT coalesce(span_id IN {_GONE}, "
     'call_id IN (SELECT call_id FROM old_calls) AND "at" < (SELECT before FROM prune_limits))',
     "gate_events": f"span_id NOT IN {_GONE}",
+    # a span stays with an attempt of its trace that stays, or while it is young; in a prune of one tool, also where no
+    # attempt of its trace goes
     "spans": f"trace_id IN (SELECT trace_id FROM attempts WHERE span_id NOT IN {_GONE}) "
     "OR started_at >= (SELECT before FROM prune_limits) "
     "OR NOT (SELECT of_all_tools FROM prune_limits) "

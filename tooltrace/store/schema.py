@@ -11,7 +11,7 @@ from typing import Any, Final
 from tooltrace.core.fields import TYPES, fields_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, SavedQuery, Span, ToolCall
 
-SCHEMA_VERSION: Final = 7
+SCHEMA_VERSION: Final = 8
 STORAGE_VERSION: Final = "v1.5.0"
 """The oldest DuckDB file format with all features that the store needs; DuckDB 1.5 and 2.0 read it."""
 STORE: Final = "store"
@@ -29,6 +29,17 @@ class TableColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class HashColumn:
+    """One column of 64 bits that the store computes of the others: its name, its meaning and its SQL."""
+
+    name: str
+    comment: str
+    sql: str
+    after: str
+    """The column before it: those of later versions stand behind it, as in a store that was migrated."""
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """One table: the meaning of a row, the columns, and the column with the row's time."""
 
@@ -38,6 +49,8 @@ class Table:
     time: str = ""
     view: str = ""
     """The view that users query for the table's rows; empty where they query the table itself."""
+    hashes: tuple[HashColumn, ...] = ()
+    """Further columns, which ``tooltrace.store.hashes`` keeps. No record and no file of an exporter has them."""
 
     @property
     def public(self) -> str:
@@ -68,6 +81,21 @@ ATTEMPTS: Final = Table(
     _columns(ToolCall),
     time="started_at",
     view="tool_calls",
+    hashes=(
+        HashColumn(
+            "call_hash",
+            "Number of the call: text_key(call_key(tool, call_id, conversation_id, host, pid)). Its attempts have the same one. Not in ClickHouse.",
+            "hash(row(tool, call_id, coalesce(conversation_id, host, ''), "
+            "CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) ELSE -2 END))",
+            after="result_tokens",
+        ),
+        HashColumn(
+            "cluster_hash",
+            "Number of the cluster: text_key(draw_key(conversation_id, trace_id)). Not in ClickHouse.",
+            "hash(coalesce(conversation_id, trace_id))",
+            after="call_hash",
+        ),
+    ),
 )
 
 OUTCOMES: Final = Table(
@@ -126,7 +154,9 @@ ROLLUPS: Final = Table(
     "per attempt, in the same order: first the last finished attempts of calls, those of retried calls before others. The "
     "view pruned_attempts has one row per attempt.",
     (
-        TableColumn("started_at", TIME, "Start of the UTC day on which the attempts started.", required=True),
+        TableColumn(
+            "started_at", TIME, "Start of the first of the attempts, which are all of one UTC day.", required=True
+        ),
         TableColumn("tool", TEXT, "Name of the tool.", required=True),
         TableColumn("tool_version", TEXT, "Version of the tool."),
         TableColumn("agent", TEXT, "Name of the agent that called."),
@@ -164,6 +194,13 @@ ROLLUPS: Final = Table(
     time="started_at",
 )
 
+REPEATED_CALLS: Final = Table(
+    "repeated_calls",
+    "One row per call that has several attempts, and perhaps some of calls that have one. A call that is not here has one "
+    "attempt: only the attempts of these calls have to be compared.",
+    (TableColumn("call_hash", "UBIGINT", "Number of the call, as in attempts.", required=True),),
+)
+
 JOURNALS: Final = Table(
     "journals",
     "The folded part of each journal that still exists.",
@@ -197,7 +234,7 @@ META: Final = Table(
     "meta",
     "Properties of the store.",
     (
-        TableColumn("key", TEXT, "Name of the property: schema_version.", required=True),
+        TableColumn("key", TEXT, "Name of the property, such as schema_version.", required=True),
         TableColumn("value", TEXT, "Value of the property.", required=True),
     ),
 )
@@ -215,7 +252,7 @@ RECORDS: Final = {
 """The table for each kind of journal line."""
 UNKEYED: Final = (ROLLUPS, EXPORTS)
 """Further tables that only the database has: no journal can restore them."""
-TABLES: Final = (*RECORDS.values(), *UNKEYED, JOURNALS, META)
+TABLES: Final = (*RECORDS.values(), *UNKEYED, REPEATED_CALLS, JOURNALS, META)
 
 LONG_TEXTS: Final = {"attempts": ("arguments", "result", "text"), "messages": ("text",), "spans": ("attributes",)}
 """Columns of texts that may have kilobytes, by table: their compression is ZSTD.
@@ -228,11 +265,16 @@ for a column of a row group, so it is not for columns that are mostly NULL or sh
 def column_ddl(table: Table, *, compressed: bool = False) -> str:
     """Return the column list of a ``CREATE TABLE``; ``compressed``: for a table in a file, see LONG_TEXTS."""
     long = LONG_TEXTS.get(table.name, ()) if compressed else ()
-    return ", ".join(
-        f"{quote_identifier(column.name)} {column.type}{' NOT NULL' if column.required else ''}"
+    columns = {
+        column.name: f"{quote_identifier(column.name)} {column.type}{' NOT NULL' if column.required else ''}"
         f"{' USING COMPRESSION zstd' if column.name in long else ''}"
         for column in table.columns
-    )
+    }
+    for column in table.hashes:
+        place = list(columns).index(column.after) + 1
+        before, behind = list(columns.items())[:place], list(columns.items())[place:]
+        columns = dict([*before, (column.name, f"{column.name} UBIGINT"), *behind])
+    return ", ".join(columns.values())
 
 
 def quote_identifier(name: str) -> str:

@@ -54,6 +54,7 @@ class LeasedSession:
                 con.execute(f"SET search_path = {quote_literal(self._search_path)}")  # a cursor does not inherit it
                 statement, note = within_horizon(con, statement)
                 self._share(con, statement.sql)
+                # temporary tables belong to one cursor: queries of several threads do not meet
                 con.execute(f"CREATE TEMP TABLE answer AS {statement.sql}", statement.params)
                 result = QueryResult.of_relation(con.table("temp.main.answer"), statement, note)
                 result = result.detached()
@@ -74,6 +75,7 @@ class LeasedSession:
             if name in self._computed or not named.search(sql):
                 continue
             with self._computing:
+                # tested again: another thread may have computed it while this one waited
                 if name not in self._computed:
                     rows = f"memory.main.{name}_rows"
                     con.execute(f"CREATE OR REPLACE TABLE {rows} AS SELECT * FROM {name}")

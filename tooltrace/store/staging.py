@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 
 from tooltrace.core.records import Loss
+from tooltrace.store.hashes import with_hashes
 from tooltrace.store.journal_format import LineError, decode
 from tooltrace.store.journal_scan import JournalBatch, Lines
 from tooltrace.store.line_files import LineFile, is_about_values
@@ -56,9 +57,12 @@ class Staging:
 
     def load_rows(self, table: Table, file: Path) -> None:
         """Load the rows of ``table`` from the Parquet file ``file``."""
-        self._con.execute(
-            f"INSERT INTO {SPACE}.{table.name} BY NAME SELECT * FROM read_parquet({quote_literal(str(file))})"
-        )
+        self.load_query(table, f"(SELECT * FROM read_parquet({quote_literal(str(file))}))")
+
+    def load_query(self, table: Table, rows: str) -> int:
+        """Load the rows of ``table`` from a table or subquery in SQL that has columns of records; return their number."""
+        count = self._con.execute(f"INSERT INTO {SPACE}.{table.name} BY NAME {with_hashes(table, rows)}").fetchone()
+        return int(count[0]) if count else 0
 
     def drop_known(self, *, against: str | None = STORE) -> None:
         """Remove rows that are staged twice, or already in the database attached as ``against``."""

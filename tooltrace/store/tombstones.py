@@ -120,13 +120,13 @@ class Tombstones:
 
     def with_spans(self, span_ids: Iterable[str]) -> Tombstones:
         """Return these tombstones, and one more for those of ``span_ids`` that none of them names."""
-        known = {mark for one in self.entries.values() for mark in one.spans}
+        known = {hashed for one in self.entries.values() for hashed in one.spans}
         key = self.key
-        marks = {digest(key, "span", span_id) for span_id in span_ids} - known
-        if not marks:
+        hashes = {digest(key, "span", span_id) for span_id in span_ids} - known
+        if not hashes:
             return self
         at = max(one.at for one in self.entries.values())
-        new = Tombstone(id=secrets.token_hex(8), at=at, key=key, spans=sorted(marks))
+        new = Tombstone(id=secrets.token_hex(8), at=at, key=key, spans=sorted(hashes))
         return Tombstones({**self.entries, new.id: new}, self.pending, self.stored)
 
     def matcher(self) -> Callable[[Record], bool]:
@@ -137,10 +137,10 @@ class Tombstones:
         """Create the tables in memory that the conditions of ``condition`` read."""
         entries = list(self.entries.values())
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {_SPACE}")
-        _create(con, "spans", {}, [(mark,) for one in entries for mark in one.spans])
+        _create(con, "spans", {}, [(hashed,) for one in entries for hashed in one.spans])
         for name in ("traces", "conversations", "labelled"):
-            marks = [(mark, _naive(one.at)) for one in entries for mark in getattr(one, name)]
-            _create(con, name, {"forgotten_at": "TIMESTAMP"}, marks)
+            hashes = [(hashed, _naive(one.at)) for one in entries for hashed in getattr(one, name)]
+            _create(con, name, {"forgotten_at": "TIMESTAMP"}, hashes)
         periods = [
             (period.id, _naive(period.since), _naive(period.until), period.all)
             for one in entries
@@ -160,15 +160,15 @@ class _Matcher:
     """The same conditions for a record in Python."""
 
     def __init__(self, tombstones: Iterable[Tombstone]) -> None:
-        self._keys: dict[str, _Marks] = {}
+        self._keys: dict[str, _Hashes] = {}
         for one in tombstones:
-            self._keys.setdefault(one.key, _Marks()).add(one)
+            self._keys.setdefault(one.key, _Hashes()).add(one)
 
     def __call__(self, record: Record) -> bool:
-        return any(_is_forgotten(record, key, marks) for key, marks in self._keys.items())
+        return any(_is_forgotten(record, key, hashes) for key, hashes in self._keys.items())
 
 
-class _Marks:
+class _Hashes:
     """The hashes with one key, and the times of their forgetting."""
 
     def __init__(self) -> None:
@@ -180,18 +180,18 @@ class _Marks:
 
     def add(self, one: Tombstone) -> None:
         self.spans.update(one.spans)
-        for known, marks in (
+        for known, hashes in (
             (self.traces, one.traces),
             (self.conversations, one.conversations),
             (self.labelled, one.labelled),
         ):
-            for mark in marks:
-                known[mark] = max(one.at, known.get(mark, one.at))
+            for hashed in hashes:
+                known[hashed] = max(one.at, known.get(hashed, one.at))
         for period in one.calls:
             self.calls.setdefault(period.id, []).append(period)
 
 
-def _is_forgotten(record: Record, key: str, marks: _Marks) -> bool:
+def _is_forgotten(record: Record, key: str, hashes: _Hashes) -> bool:
     at: datetime = getattr(record, _TIMES[type(record)])
     span_id, call_id = getattr(record, "span_id", None), getattr(record, "call_id", None)
     spans: list[str | None] = [span_id]
@@ -200,12 +200,12 @@ def _is_forgotten(record: Record, key: str, marks: _Marks) -> bool:
     if isinstance(record, Span):
         spans.append(record.parent_span_id)
         traces, conversations = [record.trace_id], list(_conversations(record))
-    periods = marks.calls.get(digest(key, "call", call_id), []) if call_id and marks.calls else []
+    periods = hashes.calls.get(digest(key, "call", call_id), []) if call_id and hashes.calls else []
     return (
-        any(one is not None and digest(key, "span", one) in marks.spans for one in spans)
-        or _is_before(at, key, "trace", traces, marks.traces)
-        or _is_before(at, key, "conversation", conversations, marks.conversations)
-        or (isinstance(record, Outcome) and _is_before(at, key, "conversation", conversations, marks.labelled))
+        any(one is not None and digest(key, "span", one) in hashes.spans for one in spans)
+        or _is_before(at, key, "trace", traces, hashes.traces)
+        or _is_before(at, key, "conversation", conversations, hashes.conversations)
+        or (isinstance(record, Outcome) and _is_before(at, key, "conversation", conversations, hashes.labelled))
         or any(
             (period.all or span_id is None) and (period.since is None or at >= period.since) and at < period.until
             for period in periods
@@ -233,17 +233,17 @@ def _conversations(span: Span) -> list[str]:
 def _conditions(table: Table, key: str) -> list[str]:
     time = quote_identifier(table.time)
 
-    def marked(kind: str, column: str) -> str:
-        return f"{_hash_sql(key, kind, column)} IN (SELECT mark FROM {_SPACE}.{kind}s)"
+    def is_hashed(kind: str, column: str) -> str:
+        return f"{_hash_sql(key, kind, column)} IN (SELECT hashed FROM {_SPACE}.{kind}s)"
 
-    def before(kind: str, column: str, marks: str = "") -> str:
+    def before(kind: str, column: str, of: str = "") -> str:
         return (
-            f"{column} IS NOT NULL AND EXISTS (FROM {_SPACE}.{marks or f'{kind}s'} "
-            f"WHERE mark = {_hash_sql(key, kind, column)} AND {time} <= forgotten_at)"
+            f"{column} IS NOT NULL AND EXISTS (FROM {_SPACE}.{of or f'{kind}s'} "
+            f"WHERE hashed = {_hash_sql(key, kind, column)} AND {time} <= forgotten_at)"
         )
 
     call = (
-        f"call_id IS NOT NULL AND EXISTS (FROM {_SPACE}.calls WHERE mark = {_hash_sql(key, 'call', 'call_id')} "
+        f"call_id IS NOT NULL AND EXISTS (FROM {_SPACE}.calls WHERE hashed = {_hash_sql(key, 'call', 'call_id')} "
         f"AND (of_all OR span_id IS NULL) AND (period_start IS NULL OR {time} >= period_start) AND {time} < period_end)"
     )
     if table is SPANS:
@@ -251,8 +251,8 @@ def _conditions(table: Table, key: str) -> list[str]:
             before("conversation", f"json_extract_string(attributes, '$.\"{name}\"')")
             for name in CONVERSATION_ATTRIBUTES
         ]
-        return [marked("span", "span_id"), marked("span", "parent_span_id"), before("trace", "trace_id"), *named]
-    found = [marked("span", "span_id")] if "span_id" in table.names else []
+        return [is_hashed("span", "span_id"), is_hashed("span", "parent_span_id"), before("trace", "trace_id"), *named]
+    found = [is_hashed("span", "span_id")] if "span_id" in table.names else []
     if {"span_id", "call_id"} <= set(table.names):
         found.append(call)
     if "conversation_id" in table.names:
@@ -264,6 +264,7 @@ def _conditions(table: Table, key: str) -> list[str]:
 
 def _hash_sql(key: str, kind: str, column: str) -> str:
     """Return ``digest`` of a column as SQL: DuckDB has SHA-256 and no HMAC."""
+    # RFC 2104: the key, padded to the block of SHA-256, is combined with 0x36 inside and with 0x5C outside
     padded = bytes.fromhex(key).ljust(64, b"\0")
     inner, outer = (_blob(bytes(byte ^ pad for byte in padded)) for pad in (0x36, 0x5C))
     hashed = f"sha256({outer} || unhex(sha256({inner} || encode('{kind}:' || {column}))))"
@@ -275,7 +276,7 @@ def _blob(data: bytes) -> str:
 
 
 def _create(con: DuckDBPyConnection, name: str, types: dict[str, str], rows: list[tuple[Any, ...]]) -> None:
-    columns = {"mark": "VARCHAR", **types}
+    columns = {"hashed": "VARCHAR", **types}
     lists = [list(values) for values in zip(*rows, strict=True)] if rows else [[] for _ in columns]
     values = ", ".join(f"unnest(CAST(? AS {kind}[])) AS {column}" for column, kind in columns.items())
     con.execute(f"CREATE OR REPLACE TABLE {_SPACE}.{name} AS SELECT {values}", lists)
@@ -350,6 +351,7 @@ def _append(paths: StorePaths, lines: list[_TombstoneLine]) -> None:
         return
     paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = file_of(paths)
+    # the entry of a new file in its directory needs a sync of its own
     is_new = not path.exists()
     fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(fd, "r+b", buffering=0) as file:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urlsplit, urlunsplit
 
+from tooltrace.errors import ConfigError
+
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 SCHEMES: Final[set[str]] = set()
 """Schemes of the registered stores, see ``tooltrace.store.base.register_store``."""
 GROUP: Final = "tooltrace.stores"
@@ -65,6 +69,21 @@ def address_of(text: str) -> Address | None:
     """Return ``text`` as an address; None where it is a path."""
     scheme, sign, _ = text.partition("://")
     return Address(text) if sign and (scheme in SCHEMES or scheme in installed_stores()) else None
+
+
+def place_of(text: str) -> Place:
+    """Return the location that ``text`` names, as an address or a path.
+
+    Raises ConfigError for a URL of an unknown scheme, such as a misspelled one, which would pass for a relative path.
+    """
+    address = address_of(text)
+    if address is None and _URL.match(text):
+        known = ", ".join(f"{scheme}://" for scheme in sorted({*SCHEMES, *installed_stores()}))
+        raise ConfigError(
+            f"the store {text.partition('://')[0]}://… has an unknown scheme: "
+            f"expected the path of a DuckDB file or a URL that begins with {known}"
+        )
+    return address or Path(text)
 
 
 @cache

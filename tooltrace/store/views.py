@@ -31,7 +31,7 @@ TOOL_CALLS: Final = View(
     {column.name: column.comment for column in ATTEMPTS.columns} | _MESSAGE_COLUMNS,
     """
 SELECT
-    a.* REPLACE (coalesce(a.seen_text, m.text) AS seen_text, coalesce(m.tokens, a.result_tokens) AS result_tokens),
+    a.* EXCLUDE (call_hash, cluster_hash) REPLACE (coalesce(a.seen_text, m.text) AS seen_text, coalesce(m.tokens, a.result_tokens) AS result_tokens),
     m.sha256 AS seen_hash,
     m.length AS seen_length,
     m.error AS seen_error
@@ -316,7 +316,7 @@ PRUNED_ATTEMPTS: Final = View(
     "pruned_attempts",
     "One row per attempt that was pruned: what the rollups know about it.",
     {
-        "started_at": "Start of the UTC day on which the attempt started.",
+        "started_at": "Start of the first attempt of the row of rollups, on the UTC day of this attempt.",
         "tool": "Name of the tool.",
         "tool_version": "Version of the tool.",
         "agent": "Name of the agent that called.",
@@ -359,6 +359,15 @@ FROM (
 )
 """,
 )
+
+BY_LABELER: Final = f"""
+outcomes AS (SELECT * FROM outcomes WHERE labeler = $labeler),
+mine AS (SELECT span_id FROM ({JUDGED.sql}) AS judged_by_labeler)
+"""
+"""CTEs: ``outcomes`` has the labels by $labeler, and ``mine`` the attempts that these labels judge.
+
+The SQL of the view ``judged`` finds the attempts, so that a call label judges the same attempt here as in the view.
+"""
 
 VIEWS: Final = (TOOL_CALLS, GATES, CALLS, SOURCES, JUDGED, CONVERSATION_LABELS)
 """The views of every store, each after the views that it uses."""

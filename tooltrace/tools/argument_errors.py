@@ -31,6 +31,7 @@ def _no_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not JSON: use null or a number")
 
 
+# Python's decoder accepts NaN and Infinity, which are not JSON.
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
@@ -64,7 +65,7 @@ def _members(sent: Mapping[Any, Any]) -> tuple[dict[str, Any], ToolResponse | No
     try:
         return {str(key): value for key, value in sent.items()}, None
     except Exception:  # the caller's own mapping may raise anything
-        return {"value": sent}, _format(f"the {type(sent).__name__} that came cannot be read")
+        return {"value": sent}, _format(f"the {type(sent).__name__} that was passed cannot be read")
 
 
 def faults(error: ValidationError, sent: dict[str, Any], parameters: Parameters, may_quote: MayQuote) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tooltrace.core.codes import NextAction, ToolErrorCode
 from tooltrace.core.response import PausedCall, ResponseMeta, ToolResponse
-from tooltrace.errors import near as did_you_mean
+from tooltrace.errors import near
 
 RULE = "registry"
 """Name of the rule in responses that the registry made."""
@@ -40,7 +40,7 @@ def not_found(name: str, names: Sequence[str]) -> ToolResponse:
     """Return the response to an unknown tool name, with the names that exist."""
     return registry_error(
         ToolErrorCode.NOT_FOUND,
-        f"no tool named {truncate_name(name)!r}{did_you_mean(name, names)}",
+        f"no tool named {truncate_name(name)!r}{near(name, names)}",
         suggestion=f"Call one of the tools that there are: {quoted(names)}."
         if names
         else "There are no tools; answer without.",

@@ -79,7 +79,7 @@ class CallExecution:
     def ready(self, call: ToolInvocation) -> BoundCall | ToolResponse:
         """Return the call bound to its values; or the response that makes running it needless or impossible."""
         tool = self.prepared.tool
-        assert tool is not None, "a call of no tool has its answer"
+        assert tool is not None, "a call of an unknown tool is refused before it runs"
         try:
             injected = injection.values(tool.injected, self._state.provided)
         except injection.MissingInjection as missing:

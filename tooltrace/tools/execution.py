@@ -39,6 +39,7 @@ def resume(state: RegistryState, paused: PausedCall, decision: ReviewDecision) -
             return human_review.finish_without_run(prepared, decision)
         try:
             response = run(state, prepared)
+        # The person has decided, even if a cancellation or an interrupt ends the run.
         except BaseException:
             human_review.record_decision(paused, decision, prepared.spec, None)
             raise
@@ -53,6 +54,7 @@ async def aresume(state: RegistryState, paused: PausedCall, decision: ReviewDeci
             return human_review.finish_without_run(prepared, decision)
         try:
             response = await arun(state, prepared)
+        # As above: the decision is recorded without a run.
         except BaseException:
             human_review.record_decision(paused, decision, prepared.spec, None)
             raise
@@ -65,8 +67,8 @@ def run(state: RegistryState, prepared: PreparedCall) -> ToolResponse:
         return human_review.pause(prepared)
     with CallExecution(state, prepared) as execution:
         call = execution.invocation
-        decision = execution.refusal or hooks.run_with_hooks(state.hooks, call, lambda: _tool(execution, call))
-    return execution.finish(decision)
+        response = execution.refusal or hooks.run_with_hooks(state.hooks, call, lambda: _tool(execution, call))
+    return execution.finish(response)
 
 
 async def arun(state: RegistryState, prepared: PreparedCall) -> ToolResponse:
@@ -75,8 +77,8 @@ async def arun(state: RegistryState, prepared: PreparedCall) -> ToolResponse:
         return human_review.pause(prepared)
     with CallExecution(state, prepared) as execution:
         call = execution.invocation
-        decision = execution.refusal or await hooks.arun_with_hooks(state.hooks, call, lambda: _atool(execution, call))
-    return execution.finish(decision)
+        response = execution.refusal or await hooks.arun_with_hooks(state.hooks, call, lambda: _atool(execution, call))
+    return execution.finish(response)
 
 
 def _tool(execution: CallExecution, call: ToolInvocation) -> ToolResponse:

@@ -92,20 +92,20 @@ async def _in_thread(hook: Any, call: ToolInvocation, proceed: AsyncProceed) -> 
     A shared pool could deadlock: a hook in the pool could wait for a tool that waits for a free thread of the pool.
     """
     loop = asyncio.get_running_loop()
-    way = _WayBack(loop, proceed)
+    bridge = _LoopBridge(loop, proceed)
     pool = ThreadPoolExecutor(1, "tooltrace-hook")
     context = contextvars.copy_context()
     try:
-        answer, error = await loop.run_in_executor(pool, context.run, _response_and_error, hook, call, way.proceed)
+        answer, error = await loop.run_in_executor(pool, context.run, _response_and_error, hook, call, bridge.proceed)
     except asyncio.CancelledError:
-        way.close()
+        bridge.close()
         raise
     finally:
         pool.shutdown(wait=False)
     return answer if error is None else builtin_responses.hook_failed(hook, f"failed: {error}", error)
 
 
-class _WayBack:
+class _LoopBridge:
     """Run ``proceed`` in the event loop from a hook's thread, until the loop's side is cancelled."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, proceed: AsyncProceed) -> None:
@@ -120,6 +120,7 @@ class _WayBack:
         with self._lock:
             if self._closed:
                 raise CancelledError
+            # Under the lock: close() must either see this future or prevent it.
             future = asyncio.run_coroutine_threadsafe(_coroutine(self._proceed), self._loop)
             self._started.append(future)
         return future.result()

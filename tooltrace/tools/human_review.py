@@ -52,8 +52,8 @@ class ReviewDecision:
 def pause(prepared: PreparedCall) -> ToolResponse:
     """Record that the call is paused, and return a response with everything needed to resume it."""
     tool = prepared.tool
-    assert tool is not None, "a call of no tool has its answer"
-    assert prepared.gate is not None, "nobody has to be asked"
+    assert tool is not None, "a call of an unknown tool is refused before it runs"
+    assert prepared.gate is not None, "the call needs no decision"
     recorder, asked_at = get_recorder(), datetime.now(UTC)
     attempt = recorder.begin(prepared.spec, prepared.recorded, call_id=prepared.call_id)
     if attempt is None:
@@ -209,7 +209,7 @@ def runs_tool(decision: ReviewDecision) -> bool:
 def finish_without_run(prepared: PreparedCall, decision: ReviewDecision) -> ToolResponse:
     """Finish a call that is not run here: declined, expired, or executed elsewhere."""
     paused, recorder = prepared.resumed, get_recorder()
-    assert paused is not None, "only a paused call is ended so"
+    assert paused is not None, "only a paused call is finished without a run"
     attempt = begin(recorder, prepared)
     if decision.decision == "approved":
         response = normalize(decision.result, rules=recorder.rules_of(prepared.spec))
@@ -227,7 +227,7 @@ def finish_without_run(prepared: PreparedCall, decision: ReviewDecision) -> Tool
 
 def finish_run(prepared: PreparedCall, decision: ReviewDecision, response: ToolResponse) -> ToolResponse:
     """Record the decision with the span of the run that it led to."""
-    assert prepared.resumed is not None, "only a paused call is gone on with"
+    assert prepared.resumed is not None, "only a paused call is resumed"
     record_decision(prepared.resumed, decision, prepared.spec, response.meta.span_id)
     return response
 

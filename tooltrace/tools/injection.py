@@ -86,7 +86,7 @@ def check(provided: Provided) -> dict[str | type, Any]:
 def _missing(parameter: ToolParameter) -> str:
     written = parameter.unresolved or getattr(parameter.annotation, "__name__", None)
     kind = f" ({written})" if written and parameter.annotation is not Any else ""
-    return f"parameter {parameter.name!r}{kind} is not the model's to give, and the registry was given nothing to inject for it"
+    return f"parameter {parameter.name!r}{kind} must be injected, and the registry has no value for it: pass inject="
 
 
 def _create(value: Any) -> Any:

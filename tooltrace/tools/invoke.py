@@ -25,7 +25,7 @@ class ToolRaised:
     def release(self) -> Exception:
         """Return the exception and drop our reference, to avoid a traceback cycle. Can be called once."""
         error, self._error = self._error, None
-        assert error is not None, "taken already"
+        assert error is not None, "released already"
         return error
 
 
@@ -87,9 +87,8 @@ def _run_coroutine(coroutine: Coroutine[Any, Any, Any]) -> Any:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        with asyncio.Runner(
-            loop_factory=asyncio.new_event_loop
-        ) as runner:  # with a factory, the thread's own loop stays set
+        # With a factory, the loop that is set in this thread stays set.
+        with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
             return runner.run(coroutine)
     with ThreadPoolExecutor(1, "tooltrace-tool") as pool:
         return pool.submit(contextvars.copy_context().run, _run_coroutine, coroutine).result()

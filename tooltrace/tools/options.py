@@ -137,15 +137,15 @@ def _names(key: str, value: Any) -> tuple[str, ...]:
 
 
 def _check_gate(options: ToolOptions) -> None:
-    from_model = ("requires_confirmation", "requires_user_input", "external_execution")
-    set_options = [name for name in from_model if getattr(options, name)]
+    gates = ("requires_confirmation", "requires_user_input", "external_execution")
+    set_options = [name for name in gates if getattr(options, name)]
     if len(set_options) > 1:
         raise ConfigError(f"{' and '.join(set_options)} exclude each other: pass one of them")
     kind = options.approval_type
     if kind not in (None, *get_args(ApprovalType)):
         raise ConfigError(f"approval_type must be 'required', 'audit' or None, got {kind!r}")
     if kind == "audit" and options.gate is None:
-        raise ConfigError(f"approval_type='audit' needs a gate to audit: pass one of {', '.join(from_model)} too")
+        raise ConfigError(f"approval_type='audit' needs a gate to audit: pass one of {', '.join(gates)} too")
     wait = options.expires_after
     if wait is not None and (isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 < wait < math.inf):
         raise ConfigError(f"expires_after must be a number of seconds above 0, or None; got {wait!r}")

@@ -25,11 +25,11 @@ from tooltrace.recording.tool_spec import describe
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
-    from pydantic.json_schema import GenerateJsonSchema
 
 
 def usable(annotation: Any) -> Any:
     """Return ``annotation`` in a form that pydantic accepts, including its type arguments."""
+    # pydantic refuses typing.TypedDict before Python 3.12, and accepts that of typing_extensions.
     if sys.version_info < (3, 12) and typing.is_typeddict(annotation):
         return _extended(annotation)
     args, origin = get_args(annotation), get_origin(annotation)
@@ -98,10 +98,10 @@ def read_docstring(function: Any) -> ParsedDocstring:
         parsed = parse(text)
     except Exception:  # a docstring may have any content
         return ParsedDocstring(describe(function))
-    options = [part for part in (parsed.short_description, parsed.long_description) if part]
+    paragraphs = [part for part in (parsed.short_description, parsed.long_description) if part]
     known = {param.arg_name.lstrip("*"): param for param in parsed.params}
     return ParsedDocstring(
-        "\n\n".join(options) or None,
+        "\n\n".join(paragraphs) or None,
         {name: " ".join(p.description.split()) for name, p in known.items() if p.description},
         {name: kind for name, p in known.items() if (kind := type_named(p.type_name)) is not None},
     )
@@ -183,6 +183,7 @@ class Parameters:
         values = {
             field.name: getattr(valid, f"p{number}")
             for number, field in enumerate(self.fields)
+            # A default of Field(…) is known to pydantic alone: the function itself has no usable default.
             if f"p{number}" in set_fields or field.declares_field
         }
         return values | extras

@@ -49,14 +49,14 @@ def prepare(state: RegistryState, name: str, sent: Any, call_id: str | None) -> 
     tool = state.tools.get(name) if isinstance(name, str) else None
     if tool is None:
         refusal = builtin_responses.not_found(str(name), list(state.tools))
-        safe = get_recorder().settings.redaction.redact_text(
-            builtin_responses.truncate_name(str(name))
-        )  # the name comes from the model and may contain a secret
+        # The name comes from the model, and may contain a secret.
+        safe = get_recorder().settings.redaction.redact_text(builtin_responses.truncate_name(str(name)))
         return PreparedCall(spec=named_spec(safe), call_id=call_id, sent=sent, refusal=refusal)
     prepared = PreparedCall(spec=tool.spec, call_id=call_id, sent=sent, tool=tool)
     if tool.definition is not None:
         prepared.refusal = builtin_responses.provider_tool(tool.name)
         return prepared
+    # Counted even if the arguments are broken, so that a model that repeats a mistake reaches the limit.
     prepared.refusal = state.limits.count_call(tool) or broken
     for step in (check, set_gate):
         if prepared.refusal is None:

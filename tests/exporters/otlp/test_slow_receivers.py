@@ -283,14 +283,15 @@ def test_sigterm_ends_an_export_whose_destination_cannot_be_closed() -> None:
 
 
 AGENT = """
-import signal, sys, threading
+import faulthandler, signal, sys, time
 import tooltrace as tt
+faulthandler.dump_traceback_later(200, exit=True)
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
 tool = tt.trace_tool(name="t")(lambda n: n)
 tool(1)
 print(tt.flush(60), flush=True)
 while True:
-    signal.pause()
+    time.sleep(0.05)  # signal.pause() would miss a signal that arrives just before it
 """
 
 

@@ -242,9 +242,9 @@ def test_open_spans_are_bounded(monkeypatch: pytest.MonkeyPatch, tracer: Tracer,
 
 
 def _child(tracer: Tracer, outer: Any) -> None:
-    outer.end()
     with tracer.start_as_current_span("execute_tool child", attributes={**ADD, "gen_ai.tool.name": "child"}):
         pass
+    outer.end()
     tt.shutdown()
 
 

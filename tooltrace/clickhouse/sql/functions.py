@@ -20,13 +20,18 @@ FUNCTIONS: Final = {
     # aggregates
     "arg_max": "argMax({0}, {1})",
     "arg_min": "argMin({0}, {1})",
+    # min and max ignore NULL as bool_and and bool_or do, and a Bool remains a Bool.
     "bool_and": "min({0})",
     "bool_or": "max({0})",
+    # Inclusive: interpolates between two rows, as DuckDB does; the default of ClickHouse takes one of them.
     "median": "quantileExactInclusive(0.5)({0})",
+    # quantile_disc is the value at place ceil(p * n) of the sorted ones, which no function of ClickHouse is.
     "quantile": "if(count({0}) = 0, NULL, arrayElement(arraySort(groupArray({0})), toUInt32(greatest(1, ceil({1} * count({0}))))))",
     "quantile_disc": "if(count({0}) = 0, NULL, arrayElement(arraySort(groupArray({0})), toUInt32(greatest(1, ceil({1} * count({0}))))))",
+    # groupArray leaves out NULL; a tuple is never NULL.
     "list": "tupleElement(groupArray(tuple({0})), 1)",
     "array_agg": "tupleElement(groupArray(tuple({0})), 1)",
+    # DuckDB has NULL for a single value, ClickHouse NaN.
     "stddev": "if(count({0}) > 1, stddevSampStable({0}), NULL)",
     "var_samp": "if(count({0}) > 1, varSampStable({0}), NULL)",
     "variance": "if(count({0}) > 1, varSampStable({0}), NULL)",
@@ -60,6 +65,7 @@ FUNCTIONS: Final = {
     "JSONType({0}) = 'Int64', if(startsWith({0}, '-'), 'BIGINT', 'UBIGINT'), upper(toString(JSONType({0}))))",
     # lists
     "unnest": "arrayJoin({0})",
+    # DuckDB's log is that of base 10.
     "ln": "log({0})",
     "log": "log10({0})",
 }
@@ -77,6 +83,7 @@ OPTIONAL: Final = {
 VARIADIC: Final = {
     "concat": "concat({0})",
     "range": "arrayMap(at -> toInt32(at), range({0}))",
+    "row": "tuple({0})",
 }
 """The same for functions with any number of arguments; ``{0}`` is all of them."""
 
@@ -108,6 +115,7 @@ TYPES: Final = {
 
 INTEGER_TYPES: Final = frozenset(TYPES[name] for name in ("BIGINT", "INT", "SMALLINT", "TINYINT"))
 TRY_CAST: Final = {
+    # By way of a double, because DuckDB accepts "1.5" and rounds it.
     "BIGINT": "accurateCastOrNull(round(toFloat64OrNull({0})), 'Int64')",
     "INT": "accurateCastOrNull(round(toFloat64OrNull({0})), 'Int32')",
     "BOOLEAN": "CAST(multiIf(lower({0}) IN ('true', 't', '1'), true, lower({0}) IN ('false', 'f', '0'), false, NULL) AS Nullable(Bool))",
@@ -118,12 +126,17 @@ TRY_CAST: Final = {
 """The same for TRY_CAST; ``{0}`` is text."""
 
 SETTINGS: Final = {
+    # sum() of no rows is NULL, not 0.
     "aggregate_functions_null_for_empty": 1,
     "cast_keep_nullable": 1,
     "data_type_default_nullable": 0,
+    # A row without a partner has NULL, not the default of the type.
     "join_use_nulls": 1,
+    # least() and greatest() ignore NULL.
     "least_greatest_legacy_null_behavior": 0,
+    # Some queries recur once for each row that they walk over.
     "max_recursive_cte_evaluation_depth": 1_000_000,
+    # Without it, a figure read from text can differ from DuckDB's in its last digit.
     "precise_float_parsing": 1,
     "prefer_column_name_to_alias": 1,
     "session_timezone": "UTC",

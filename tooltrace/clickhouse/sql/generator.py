@@ -207,10 +207,12 @@ class ClickHouseDialect(ClickHouse):
             if len(some) < len(expression.expressions):
                 return f"nullIf({self.sql(expression, 'this')} IN ({', '.join(map(self.sql, some)) or 'NULL'}), 0)"
             result = str(super().in_sql(expression))
+            # Only under NOT can a row depend on whether IN is false or NULL.
             if expression.args.get("query") is None or not isinstance(
                 expression.find_ancestor(exp.Not, exp.Select), exp.Not
             ):
                 return result
+            # The subquery has one column, whose name is not known here.
             unknown = f"SELECT max(isNull(COLUMNS('.*'))) FROM {self.sql(expression, 'query')}"
             return f"if(ifNull(({unknown}), 0) = 1, nullIf({result}, 0), {result})"
 
@@ -229,6 +231,7 @@ class ClickHouseDialect(ClickHouse):
                 value, at = map(self.sql, call.expressions)
                 return f"tupleElement(argMax(tuple({value}), {at}) FILTER({self.sql(expression, 'expression').strip()}), 1)"
             sql = super().filter_sql(expression)
+            # A window function is cast around its OVER, by window_sql.
             counted = isinstance(call, exp.Count) and not isinstance(expression.parent, exp.Window)
             return f"toInt64({sql})" if counted else sql
 
@@ -248,6 +251,8 @@ class ClickHouseDialect(ClickHouse):
             """
             if isinstance(operand, exp.Literal | exp.JSONExtractScalar) and not operand.is_number:
                 value = f"toFloat64({value})"
+            # DuckDB reads such a literal as DECIMAL, which rounds halves away from zero; a double rounds them to
+            # even.
             if operand.is_number and not operand.is_int and "e" not in operand.name.lower():
                 value = self._round(exp.Anonymous(this="round"), value)
             return f"accurateCast(round({value}), '{kind}')"

@@ -12,6 +12,7 @@ from tooltrace.errors import QueryError
 Step = str | int
 """The name of a member, or the index of an element: from 0, or from -1 backwards from the end."""
 
+# RFC 6901: the tilde is replaced last, so that ~01 becomes ~1 and not a slash.
 _POINTS: Final = (("~1", "/"), ("~0", "~"))
 _STEP: Final = re.compile(r"""\.(?:"((?:[^"\\]|\\.)*)"|([^."\[\]*]+))|\[(#-|-)?(\d+)\]""")
 

@@ -34,10 +34,15 @@ def _expanded(macro: Macro, arguments: list[exp.Expr]) -> exp.Expr:
         names = ", ".join(macro.parameters)
         raise QueryError(f"{macro.name} needs {len(macro.parameters)} arguments ({names}); got {len(arguments)}")
     body = exp.paren(_body(macro))
-    values = dict(zip(macro.parameters, arguments, strict=True))
-    for column in list(body.find_all(exp.Column)):
-        column.replace(_grouped(values[column.name]))
+    _replace_columns(body, dict(zip(macro.parameters, arguments, strict=True)))
     return body
+
+
+def _replace_columns(body: exp.Expr, values: dict[str, exp.Expr]) -> None:
+    """Replace the columns in ``body`` that ``values`` has."""
+    for column in list(body.find_all(exp.Column)):
+        if column.name in values:
+            column.replace(_grouped(values[column.name]))
 
 
 def _grouped(argument: exp.Expr) -> exp.Expr:
@@ -51,8 +56,7 @@ def _body(macro: Macro) -> exp.Expr:
     """Return the body of ``macro`` for ClickHouse, with the macros inside it expanded."""
     if macro.clickhouse is not None:
         return inline_macros(sqlglot.parse_one(macro.clickhouse, read="clickhouse"))
-    body = sqlglot.parse_one(macro.body, read=DuckDBDialect)
-    for call in body.find_all(exp.Anonymous):
-        if call.name.lower() == "row":
-            call.set("this", "tuple")
+    body = exp.paren(sqlglot.parse_one(macro.body, read=DuckDBDialect))
+    for name, value in reversed(macro.values):
+        _replace_columns(body, {name: sqlglot.parse_one(value, read=DuckDBDialect)})
     return inline_macros(body)

@@ -9,7 +9,8 @@ from typing import Final
 import sqlglot
 from sqlglot import exp
 
-from tooltrace.store.schema import ATTEMPTS, RECORDS
+from tooltrace.clickhouse.sql.generator import DuckDBDialect
+from tooltrace.store.schema import ATTEMPTS, RECORDS, REPEATED_CALLS
 from tooltrace.store.views import TOOL_CALLS, VIEWS
 
 Columns = dict[str, tuple[str, ...]]
@@ -19,6 +20,38 @@ Node = exp.Expr
 """A node of parsed SQL."""
 ENGINE: Final = "clickhouse"
 _MESSAGE_COLUMNS: Final = frozenset(TOOL_CALLS.columns) - frozenset(ATTEMPTS.names) | {"seen_text", "result_tokens"}
+
+
+_HASHES: Final = {
+    "call_hash": "text_key(call_key({0}tool, {0}call_id, {0}conversation_id, {0}host, {0}pid))",
+    "cluster_hash": "text_key(draw_key({0}conversation_id, {0}trace_id))",
+}
+"""SQL of the columns that only a local store has, with the name of the table in front of each column."""
+
+
+def omit_repeated_calls(tree: Node) -> None:
+    """Replace the condition ``… IN (SELECT call_hash FROM repeated_calls)`` by true.
+
+    ClickHouse has no such table. The condition only spares a query calls with one attempt, and changes no answer.
+    """
+    for found in list(tree.find_all(exp.In)):
+        query = found.args.get("query")
+        if query is not None and any(table.name == REPEATED_CALLS.name for table in query.find_all(exp.Table)):
+            found.replace(exp.true())
+
+
+def compute_hashes(tree: Node) -> Node:
+    """Replace the stored numbers of calls and clusters by the macros that compute them, and return the tree.
+
+    A query renames these columns where it reads attempts, so that their names mean the columns of attempts alone.
+    """
+    for column in list(tree.find_all(exp.Column)):
+        if column.name in _HASHES:
+            table = f'"{column.table}".' if column.table else ""
+            made = sqlglot.parse_one(_HASHES[column.name].format(table), read=DuckDBDialect)
+            is_item = isinstance(column.parent, exp.Select) and column.arg_key == "expressions"
+            column.replace(exp.alias_(made, column.name) if is_item else made)
+    return tree
 
 
 def alias_joined_columns(tree: Node) -> None:
@@ -116,6 +149,7 @@ def _selects(tree: Node, known: Columns) -> Iterator[tuple[exp.Select, Columns]]
     """Yield every SELECT with the tables in its scope."""
     known = dict(known)
     for cte in _ctes(tree):
+        # The names of a recursive step are those of its first part, which its second part already uses.
         if is_recursive(cte):
             known[cte.alias] = _columns(_first(cte.this), known)
         yield from _selects(cte.this, known)
@@ -211,6 +245,7 @@ def extract_temp_tables(tree: Node) -> list[tuple[str, Node]]:
         if is_recursive(cte):
             cte.set("this", _with_own_names(cte))
     materialized = {name for name, count in uses.items() if count > 1}
+    # Before the steps leave the tree: the columns that are used are looked up in all of it.
     narrow = _narrowed(tree, ctes)
     inline = {name: cte for name, cte in ctes.items() if name not in materialized}
     tree.set("with_", None)
@@ -281,6 +316,7 @@ def qualify_tables(tree: Node, database: str) -> None:
 
 def unnest_to_array_join(tree: Node, write: Callable[[Node], str]) -> None:
     """Translate ``FROM t, json_each(object) AS e``: each member, as ``e.key``, ``e.value`` and ``e.type``."""
+    # A list, because the loop changes the tree.
     for call in [found for found in tree.find_all(exp.Anonymous) if str(found.this).lower() == "json_each"]:
         join, select = call.find_ancestor(exp.Join), call.find_ancestor(exp.Select)
         assert join is not None

@@ -56,6 +56,7 @@ def rename_steps(tree: exp.Expr, tables: Collection[str]) -> None:
         all_names.add(new)
         step.args["alias"].set("this", exp.to_identifier(new, quoted=True) if new != old else step.args["alias"].this)
         for table in (table for table, of in bound if of is step and table.name != new):
+            # Columns may be qualified with the old name.
             if not table.alias:
                 table.set("alias", exp.TableAlias(this=table.this.copy()))
             table.set("this", exp.to_identifier(new, quoted=True))

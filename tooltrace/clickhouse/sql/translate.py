@@ -64,23 +64,28 @@ def to_clickhouse(
 
 
 def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -> TranslatedQuery:
+    # A copy, because the parsed tree is cached and the rewrites change it.
     tree = _parsed(without_definitions(sql)).copy()
     for node in list(tree.find_all(exp.Parameter, exp.Placeholder)):
         if node.name in values:
             node.replace(_literal(values[node.name]))
     validate.require_select(tree)
     validate.require_translatable(tree)
+    rewrites.omit_repeated_calls(tree)
     if only is not None:
         validate.require_tables(tree, only)
         validate.require_functions(tree, KNOWN | UNCHANGED_FUNCTIONS | MACRO_NAMES)
-    tree = inline_macros(tree)
+    # After the checks: the bodies of macros use functions of ClickHouse that a user may not call.
+    tree = inline_macros(rewrites.compute_hashes(tree))
     rename_steps(tree, rewrites.known_tables())
     try:
         rewrites.resolve_order_by_aliases(tree)
         rewrites.escape_like_backslashes(tree)
+        # Before the aliases, which expand ``t.*`` by the columns of the table that remains.
         rewrites.drop_unused_messages_join(tree)
         rewrites.alias_joined_columns(tree)
         rewrites.unnest_to_array_join(tree, to_sql)
+        # The names are collected before the steps become temporary tables.
         steps = frozenset(step.alias for step in tree.find_all(exp.CTE))
         temp_tables = tuple((name, to_sql(part)) for name, part in rewrites.extract_temp_tables(tree))
         return TranslatedQuery(temp_tables, to_sql(tree), steps)
@@ -90,7 +95,7 @@ def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -
 
 def view_sql(sql: str, database: str) -> str:
     """Return the SQL of a view over the tables in ``database``; a view cannot use temporary tables."""
-    tree = inline_macros(_parsed(sql).copy())
+    tree = inline_macros(rewrites.compute_hashes(_parsed(sql).copy()))
     rewrites.drop_unused_messages_join(tree)
     rewrites.alias_joined_columns(tree)
     rewrites.qualify_tables(tree, database)
@@ -114,5 +119,8 @@ def _literal(value: Any) -> rewrites.Node:
         text = exp.Literal.string(value.isoformat(sep=" ", timespec="microseconds"))
         return exp.Anonymous(this="toDateTime64", expressions=[text, exp.Literal.number(6), exp.Literal.string("UTC")])
     if isinstance(value, float):
+        # As text: it has all digits, and NaN and the infinities have no literal.
         return exp.Anonymous(this="toFloat64", expressions=[exp.Literal.string(repr(value))])
+    if isinstance(value, list):
+        return exp.Array(expressions=[_literal(each) for each in value])
     return exp.Literal.number(value) if isinstance(value, int) else exp.Literal.string(str(value))

@@ -65,6 +65,7 @@ def require_functions(tree: exp.Expr, known: Collection[str]) -> None:
         if call.name.lower() not in known:
             raise QueryError(f"the function {call.name}() is not available here")
     for function in tree.find_all(exp.Func):
+        # sqlglot has a class for each of these functions, so the class tells that it is one.
         if type(function).__name__.startswith(_SERVER_FUNCTIONS) and not isinstance(function, _TIMES):
             raise QueryError(f"{function.sql('duckdb')} is not available here, because it describes the server")
 

@@ -24,6 +24,7 @@ _SIZE: Final = 4
 
 def decompressed(stream: io.BufferedReader[Any]) -> io.BufferedReader[Any]:
     """Return the decompressed ``stream``; ``stream`` itself if it is not compressed. Raises UnreadableFile."""
+    # The content decides, not the name: files are often renamed.
     start = stream.peek(_SIZE + len(_ZSTD))
     if start.startswith(_GZIP):
         return _buffered(gzip.GzipFile(fileobj=stream))

@@ -29,6 +29,7 @@ def knows(head: bytes) -> bool:
 def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
     """Yield every record of the file."""
     kind, delimiter = _header(source.head.lstrip().partition(b"\n")[0])
+    # Bytes that are not UTF-8 survive here, so that the row is refused with its number and not the whole file.
     texts = (line.decode("utf-8", "surrogateescape") for _, line in source.lines())
     with _long_fields():
         rows = csv.reader(texts, delimiter=delimiter, strict=True)

@@ -21,11 +21,11 @@ from tooltrace.core.response import ResponseMeta, Status, ToolResponse
 from tooltrace.ingest.call_builder import ExternalCall, build_call, stable_id
 from tooltrace.ingest.files.reader import Format, TraceFile, parsed
 from tooltrace.normalize import normalize
+from tooltrace.otel.timestamps import nanoseconds
 from tooltrace.recording.logger import MAX_DURATION_MS
 from tooltrace.recording.settings import Settings
 
 NAME = "hello-agents"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 RULE = "hello_agents_trace"
 """Rule name for results that the event's own status decides."""
 _ARGUMENTS = ("args", "parameters", "arguments", "input")
@@ -84,13 +84,15 @@ class _PendingCall:
     agent: str | None
 
     def external(self, **more: Any) -> ExternalCall:
+        # Without a session only the time distinguishes calls of two runs. With a session it is left out, so that the
+        # same run gives the same ids.
         when = self.at.isoformat() if self.session is None else None
         identity = (NAME, self.session, self.step, self.call_id or self.tool, self.occurrence, when)
         return ExternalCall(
             tool=self.tool,
             trace_id=stable_id(16, *(identity if self.session is None else (NAME, self.session))),
             span_id=stable_id(8, *identity),
-            started_ns=(self.at - _EPOCH) // timedelta(microseconds=1) * 1000,
+            started_ns=nanoseconds(self.at),
             tool_type="function",
             call_id=self.call_id,
             attempt=self.occurrence if self.call_id is not None else 1,
@@ -118,6 +120,7 @@ class _Waiting:
         """Remove and return the call of a result: the last with its id, otherwise the first with its step and tool."""
         same = self._at.get(("id", session, call_id)) if call_id is not None else None
         if same:
+            # The model reuses an id only when it retries, so the last call with it is the one that ended.
             return self._remove(next(reversed(same)))
         there = self._at.get(("step", session, step, tool, "any" if call_id is None else "nameless"))
         return self._remove(next(iter(there))) if there else None
@@ -137,6 +140,7 @@ def _places(pending: _PendingCall) -> Iterator[_Place]:
     yield ()
     if pending.call_id is not None:
         yield ("id", pending.session, pending.call_id)
+    # A result may lack the name of the tool.
     for tool in (pending.tool, None):
         yield ("step", pending.session, pending.step, tool, "any")
         if pending.call_id is None:

@@ -16,6 +16,8 @@ from tooltrace.recording.settings import Settings
 from tooltrace.recording.writer import Writer
 
 FORMATS: Final[tuple[Format, ...]] = (
+    # Our own formats are recognised by one exact beginning; Phoenix and MLflow by words anywhere in the examined
+    # part.
     jsonl.FORMAT,
     otlp_json.FORMAT,
     hello_agents.FORMAT,

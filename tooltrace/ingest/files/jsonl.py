@@ -39,7 +39,7 @@ def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
         except LineError as error:
             source.skip(number, str(error))
         except ValueError:
-            source.skip(number, "a field that must be JSON is none")
+            source.skip(number, "a field that must hold JSON does not")
 
 
 def _sealed(line: bytes) -> bytes:

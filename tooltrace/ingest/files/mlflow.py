@@ -100,11 +100,13 @@ def _attributes(span: dict[str, Any], session: str | None) -> dict[str, Any]:
     """
     fields = span.get("attributes") or {}
     out = {key: _unwrapped(value) for key, value in fields.items() if not key.startswith("mlflow.")}
+    # A span of tooltrace that MLflow received over OTLP.
     if MARK in out:
         return {key: _text(value) if key in _TEXTS else value for key, value in out.items()}
     kind = _unwrapped(fields.get("mlflow.spanType"))
     if kind == "TOOL":
         name, function = str(span["name"]), _unwrapped(fields.get("mlflow.spanFunctionName"))
+        # MLflow numbers the names of spans that repeat in a trace: add, add_1, add_2.
         numbered = isinstance(function, str) and re.fullmatch(rf"{re.escape(function)}_\d+", name)
         out.setdefault("tool.name", function if numbered else name)
     known = {
@@ -168,6 +170,7 @@ def _id(value: Any, size: int) -> str:
     MLflow writes ids as base64 or as hex; older versions put 0x before the hex.
     """
     text = str(value).removeprefix("0x")
+    # Hex first: its digits are valid base64 too, and the length decides.
     raw = bytes.fromhex(text) if re.fullmatch(rf"[0-9a-fA-F]{{{2 * size}}}", text) else base64.b64decode(text)
     if len(raw) != size:
         raise ValueError(f"{value!r} is not an id of {size} bytes")

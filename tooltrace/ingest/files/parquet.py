@@ -63,6 +63,7 @@ def _records(
 
 def _phoenix(con: DuckDBPyConnection, source: TraceFile, columns: list[str]) -> Iterator[tuple[int, Any]]:
     """Yield the rows as JSON objects, with their row numbers; the data frame's index is a named column."""
+    # DuckDB converts every nested type; Python objects of a STRUCT or MAP would need converters of our own.
     values = ", ".join(f"CAST(to_json({quote_identifier(column)}) AS VARCHAR)" for column in columns)
     for number, row in _fetched(con, source, values):
         yield (
@@ -90,6 +91,7 @@ def _opened(source: TraceFile) -> Iterator[DuckDBPyConnection]:
 
     with connect() as con:
         try:
+            # Without hive_partitioning = false DuckDB would add columns of the folder names in the path.
             file = f"read_parquet({quote_literal(str(source.path.absolute()))}, hive_partitioning = false)"
             con.execute(f"CREATE TEMP VIEW file AS SELECT * FROM {file}")
             yield con

@@ -112,6 +112,7 @@ class TraceFile:
     def documents(self) -> Iterator[tuple[int, Any]]:
         """Yield the JSON values of a file that has one per line, or one over all lines. Raises UnreadableFile."""
         first = self.head.lstrip().partition(b"\n")[0]
+        # A first line that is not JSON by itself, with more lines after it, begins one document over many lines.
         over_lines = b"\n" in self.head.strip() and parsed(first) is None
         if not over_lines:
             yield from self.objects() if first.startswith(b"{") else self._values()

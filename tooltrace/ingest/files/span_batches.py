@@ -11,14 +11,13 @@ from tooltrace.ingest.files.reader import TraceFile
 from tooltrace.ingest.reredact import MAX_FILE_FIELD_BYTES, reredact
 from tooltrace.ingest.spans import Assembler
 from tooltrace.otel import attributes as names
+from tooltrace.otel import timestamps
 from tooltrace.otel.log_codec import from_log, rejection_reason
 from tooltrace.otel.span_data import LogData, SpanData
 from tooltrace.recording.settings import Settings
 
 BATCH: Final = 1024
 """Spans converted together: the spans that show one call are close to each other in a file."""
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class SpanFileReader:
@@ -75,14 +74,14 @@ def evaluation(
 
 def nanoseconds(moment: datetime) -> int:
     """Return nanoseconds since the epoch, in whole microseconds; 0 for a time before the epoch."""
-    return max(0, (moment - _EPOCH) // timedelta(microseconds=1)) * 1000
+    return max(0, timestamps.nanoseconds(moment))
 
 
 def moment(value: Any) -> datetime | None:
     """Parse ISO text (without a zone it is UTC) or milliseconds since the epoch; None if ``value`` is neither."""
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return _EPOCH + timedelta(milliseconds=value)
+            return timestamps.EPOCH + timedelta(milliseconds=value)
         found = value if isinstance(value, datetime) else datetime.fromisoformat(value)
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (TypeError, ValueError, OverflowError):

@@ -48,6 +48,7 @@ class AdmissionControl:
         """Refuse new requests, and end the wait for bodies that are still arriving."""
         self.ended = True
         for timeout in self.arriving:
+            # A deadline in the past: the wait for the body ends with a TimeoutError at once.
             timeout.reschedule(0)
 
     def ending(self) -> OtlpError:

@@ -22,6 +22,7 @@ _GZIP: Final = 16 + zlib.MAX_WBITS
 
 async def read_body(request: Request, limits: ReceiverLimits, place: RequestSlot) -> bytes:
     """Return the decompressed body of ``request``. Raises OtlpError."""
+    # Refuse early where the client announces the size; a chunked body is counted while it arrives.
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and len(announced) < 20 and int(announced) > limits.body_bytes:
         raise _too_long(limits)
@@ -84,6 +85,7 @@ class Inflater:
         out = []
         while data:
             if self._stream.eof:
+                # Senders may concatenate several compressed members, which the format allows.
                 self._next_member()
             try:
                 # one byte above the limit is enough to detect excess, and bounds a decompression bomb

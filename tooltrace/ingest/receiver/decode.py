@@ -54,6 +54,7 @@ def _counted(items: Iterator[_Item], receipt: IngestResult) -> Iterator[_Item]:
 
 
 def _loaded(body: bytes, limits: ReceiverLimits) -> dict[str, Any]:
+    # Counted before parsing: brackets inside texts count too, but the bound is far above real requests.
     if body.count(b"{") + body.count(b"[") > limits.containers:
         raise too_large(f"the JSON has more than {limits.containers:,} objects and arrays; nothing was stored")
     try:
@@ -61,7 +62,7 @@ def _loaded(body: bytes, limits: ReceiverLimits) -> dict[str, Any]:
     except ValueError as error:
         raise MalformedOtlp(f"the body is not JSON: {error}") from error
     if not isinstance(data, dict):
-        raise MalformedOtlp("the body is not JSON object")
+        raise MalformedOtlp("the body is not a JSON object")
     return data
 
 

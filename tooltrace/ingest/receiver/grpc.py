@@ -53,6 +53,8 @@ def _export(receiver: Receiver, token: str | None, signal: Signal) -> Export:
             with receiver.admission.slot() as place:
                 async with place.arriving():
                     body = await _only(messages)
+                # gRPC gives the message as a whole, so its bytes are counted only now; its own size limit bounds it
+                # before.
                 place.accept(len(body))
                 receipt = await receiver.ingester.ingest(signal, PROTOBUF, body)
         except OtlpError as error:

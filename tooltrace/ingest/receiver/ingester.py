@@ -109,6 +109,7 @@ class Ingester:
         receipt = IngestResult(self._limits)
         self._check_open()
         try:
+            # All lines are made before the first is written, so that a request is stored as a whole or not at all.
             lines = self._new_lines(encode(record) for record in self._records(signal, encoding, body, receipt))
         except MalformedOtlp as error:
             raise malformed(f"{error}; nothing was stored") from error
@@ -151,6 +152,8 @@ class Ingester:
                 yield record
 
     def _write(self, lines: list[bytes], rejected: int = 0) -> None:
+        # Losses counted elsewhere in this process are written with the next request, because no recorder may run
+        # here.
         lost = Counter(faults.drain()) + Counter(faults.reclaim())
         all_lost = lost + Counter({REJECTED: rejected})
         lines.extend(encode(self._loss(reason, count)) for reason, count in all_lost.items())

@@ -17,7 +17,7 @@ from tooltrace.ingest.spans.conventions.detect import ENCLOSING, consumed, parse
 from tooltrace.ingest.spans.conventions.enclosing import stated_context
 from tooltrace.ingest.spans.conventions.mcp import NAME as MCP
 from tooltrace.ingest.spans.conventions.semconv_genai import CONTENT_EVENTS
-from tooltrace.ingest.spans.deduplication import CallGroup, SpanDeduplicator, SpanNode, group_of, marks_of
+from tooltrace.ingest.spans.deduplication import CallGroup, SpanDeduplicator, SpanNode, digests_of, group_of
 from tooltrace.ingest.spans.native import decode_native, is_native
 from tooltrace.ingest.spans.outcome import RULE, CallOutcome, outcome_of
 from tooltrace.ingest.spans.span_records import (
@@ -95,6 +95,7 @@ def _is_bare(end: CallOutcome) -> bool:
 def _attributes(members: Sequence[SpanToolCall], settings: Settings) -> dict[str, Any]:
     """Return the remaining attributes of the spans; where two spans differ, the outer one takes precedence."""
     out: dict[str, Any] = {}
+    # Innermost first, so that the outer spans overwrite.
     for each in reversed(members):
         form = each.form
         if form.scope:
@@ -146,6 +147,7 @@ class Assembler:
         completed from the others. If an earlier batch already had that call's record, none does. The other spans become
         ``Span`` records. ``inside``: the id of the span around a span, by its id, where that is not the span's parent.
         """
+        # A retry of the sender repeats spans: the last form counts, at the place of the first.
         once = list({_key(form): form for form in forms}.values())
         with self._lock:
             rounds = range(0, len(once), BATCH_SIZE)
@@ -189,6 +191,7 @@ class Assembler:
         key = _key(form)
         known = self._doubles.node(key)
         agent, conversation = stated_context(form.attributes)
+        # A repeated span must keep its group, because its record may be written already.
         if known is not None and (known.group is None) == (parsed is None):
             known.agent, known.conversation = agent or known.agent, conversation or known.conversation
             return known
@@ -198,7 +201,7 @@ class Assembler:
         if parsed is None:
             node.through = not any(name in form.attributes for name in ENCLOSING)
         else:
-            node.group = CallGroup(parsed.tool, parsed.call_id, marks_of(parsed.arguments), is_native=native)
+            node.group = CallGroup(parsed.tool, parsed.call_id, digests_of(parsed.arguments), is_native=native)
             node.remote = MCP in parsed.conventions
             node.layer = (form.scope, form.kind, *parsed.conventions)
         return node
@@ -215,9 +218,8 @@ class Assembler:
             groups.setdefault(group, []).append(each)
         for members in groups.values():
             members.sort(key=lambda member: self._doubles.depth(member.key))
-        return dict(
-            sorted(groups.items(), key=lambda item: item[1][0].form.end_ns)
-        )  # attempts are numbered in this order: a retry ends later
+        # Attempts are numbered in this order: a retry ends later.
+        return dict(sorted(groups.items(), key=lambda item: item[1][0].form.end_ns))
 
     def _call(self, group: CallGroup, members: list[SpanToolCall]) -> ToolCall | None:
         """Return the record of one call; None if another span, or tooltrace's own recorder, has the record."""
@@ -225,6 +227,7 @@ class Assembler:
             return None
         if group.recorded is None:
             group.recorded = members[0].key
+        # A span outside this batch has the record: a second one would be a second row of the same call.
         if group.recorded not in {each.key for each in members}:
             return None
         external = merge_group(members, self.settings, self.here)

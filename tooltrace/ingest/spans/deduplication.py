@@ -26,7 +26,7 @@ _MAX_NODES = 64
 """Maximum number of arguments compared for a call, and of calls that wait for one span (the latest are kept)."""
 ArgumentDigests = dict[str, bytes]
 """A digest of each argument by name, so that no argument value stays in memory."""
-_JOINTS = "_./:-"
+_SEPARATORS = "_./:-"
 """Characters that may separate the name of a server from that of its tool."""
 
 
@@ -85,10 +85,13 @@ class SpanDeduplicator:
         """Remember ``nodes``, and find their doubles among all remembered spans."""
         for node in nodes:
             self._remember(node)
+        # Children end, and arrive, before their parents: the calls that waited for a span of this batch are looked up
+        # again.
         lost = [key for node in nodes for key in self._waiting.pop(node.key, ())]
         calls = {node.key: node for node in nodes if node.group is not None}
         calls |= {key: found for key in lost if (found := self._nodes.get(key)) is not None}
-        for node in sorted(calls.values(), key=lambda node: -node.end_ns):  # the last retry gives the outer's result
+        # Latest end first: a span has one double inside, and the last retry gives the result of the outer span.
+        for node in sorted(calls.values(), key=lambda node: -node.end_ns):
             self._look_up(node)
 
     def node(self, key: Key) -> SpanNode | None:
@@ -107,6 +110,7 @@ class SpanDeduplicator:
         agent = conversation = None
         node = self._nodes.get(key)
         for _ in range(_MAX_ANCESTORS):
+            # Also across model calls and agents, because these state the agent and the conversation.
             node = None if node is None or node.parent is None else self._nodes.get(node.parent)
             if node is None or (agent is not None and conversation is not None):
                 break
@@ -134,6 +138,7 @@ class SpanDeduplicator:
             if above.group is not None:
                 self._join(above, node)
                 return
+            # A model call or an agent between two tool calls means that the inner call is a call of its own.
             if not above.through:
                 return
             at = above.parent
@@ -152,9 +157,11 @@ class SpanDeduplicator:
             or not _is_same_call(outer_call, inner_call, remote=inner.remote)
         ):
             return
+        # A tool that calls itself, or a second tool of the same name, is shown by the same instrumentation.
         if outer.layer == inner.layer and not _has_same_identity(outer_call, inner_call):
             return
         if outer.inner is not None and not outer_call.is_native:  # a retry inside one call
+            # The id shows that both are attempts of one call, which numbers them.
             inner_call.call_id = inner_call.call_id or outer_call.call_id
             return
         if outer_call.recorded is None or inner_call.recorded is None:  # two written records cannot be merged
@@ -171,7 +178,7 @@ def group_of(node: SpanNode | None) -> CallGroup | None:
     return group
 
 
-def marks_of(arguments: Any) -> ArgumentDigests | None:
+def digests_of(arguments: Any) -> ArgumentDigests | None:
     """Return digests to compare arguments by; None if the arguments are not known by name."""
     if not isinstance(arguments, dict):
         return None
@@ -195,7 +202,7 @@ def _same_name(outer: str | None, inner: str | None, *, remote: bool) -> bool:
     """Whether both names may mean one tool; an agent may prefix a server's tool with the server's name."""
     if outer is None or inner is None or outer == inner:
         return True
-    return remote and outer.endswith(inner) and outer[: -len(inner)][-1:] in tuple(_JOINTS)
+    return remote and outer.endswith(inner) and outer[: -len(inner)][-1:] in tuple(_SEPARATORS)
 
 
 def _arguments_agree(outer_call: ArgumentDigests | None, inner_call: ArgumentDigests | None) -> bool:

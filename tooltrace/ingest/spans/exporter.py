@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from threading import RLock
 
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
+from tooltrace.core import forking
 from tooltrace.faults import suppress_faults
 from tooltrace.ingest.spans.assembler import Assembler
 from tooltrace.ingest.spans.processor import local_origin
@@ -30,13 +30,19 @@ class StoreSpanExporter(SpanExporter):
         self._settings: Settings | None = None
         self._assembler: Assembler | None = None
         self._lock = RLock()
-        self._pid = os.getpid()
+        forking.register(self)
+
+    def reset_after_fork(self) -> None:
+        """Replace the lock in a forked child, which needs an assembler with its own process id."""
+        self._lock, self._assembler = RLock(), None
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Pass the records of ``spans`` to the recorder's thread."""
         with suppress_faults("record", lost=len(spans)):
             recorder = config.get_recorder()
             assembler = self._for(recorder.settings)
+            # Registered first: a span of another library around or inside a call of ours must not become a second
+            # row.
             assembler.know([from_sdk(span) for span in spans if isinstance(span, ToolSpan)])
             for record in assembler.convert([from_sdk(span) for span in spans if not isinstance(span, ToolSpan)]):
                 recorder.worker.put(record)
@@ -52,12 +58,7 @@ class StoreSpanExporter(SpanExporter):
         config.flush(2.0)
 
     def _for(self, settings: Settings) -> Assembler:
-        """Return the assembler for the current settings and process.
-
-        A forked child needs its own lock and assembler: another thread of the parent may have held the lock.
-        """
-        if self._pid != os.getpid():
-            self._lock, self._assembler, self._pid = RLock(), None, os.getpid()
+        """Return the assembler for the current settings."""
         with self._lock:
             if self._assembler is None or self._settings is not settings:
                 self._assembler, self._settings = Assembler(settings, local_origin(settings)), settings

@@ -43,6 +43,7 @@ class CallOutcome(NamedTuple):
         if not self.failed:
             return 0
         if self.error is not None:
+            # A full class name beats a bare one: it allows a classification by the class.
             return 3 if "." in self.error.type or hasattr(builtins, self.error.type) else 2
         return 2 if self.result.error is not None and self.result.error.message else 1
 
@@ -79,6 +80,7 @@ def _is_failure(call: SpanToolCall, exception: EventData | None) -> bool:
     status = call.form.status
     if status == "error" or call.error_message is not None:
         return True
+    # The instrumentation states success; an exception event is then one that the tool handled.
     if status == "ok":
         return False
     escaped = exception is not None and str(exception.attributes.get("exception.escaped")).lower() == "true"
@@ -125,6 +127,7 @@ def _failure(call: SpanToolCall, kind: str | None, message: str, rules: tuple[Ru
     code = text(kind)
     number = code is not None and code.lstrip("-").isdigit()
     if number and code is not None and code.startswith("-"):
+        # A negative number is an error of JSON-RPC, as MCP's spans have it; the rule of the protocol has the table.
         answer = {"jsonrpc": "2.0", "error": {"code": int(code) if len(code) < 10 else 0, "message": message}}
         found = normalize(answer)
     else:
@@ -155,6 +158,7 @@ def by_name(kind: str, message: str) -> ExceptionSummary:
 def _bases(kind: str) -> Iterator[str]:
     """Yield the names of the class and, if its module is loaded, of its bases; import nothing."""
     module, _, last = kind.rpartition(".")
+    # The bare name may be of a builtin class; other libraries leave out the module too.
     yield f"{module or 'builtins'}.{last}"
     known = sys.modules.get(module or "builtins")
     found = vars(known).get(last) if known is not None else None

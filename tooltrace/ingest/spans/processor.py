@@ -12,6 +12,7 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.trace import SpanContext
 
+from tooltrace.core.forking import register
 from tooltrace.core.records import Record
 from tooltrace.faults import suppress_faults
 from tooltrace.ingest.spans.assembler import Assembler
@@ -57,6 +58,7 @@ class _Tracked:
             return
         span = self.span
         known, name = attributes_of(span), span.name
+        # Attributes are only added to an open span, so a changed count shows new ones; comparing all would cost more.
         if len(known) != self._count or name is not self._name:
             self._count, self._name, self.passed_on = len(known), name, False
             self.is_tool = is_tool_span(name, known)
@@ -141,10 +143,17 @@ class TooltraceSpanProcessor(SpanProcessor):
         self._all = spans
         self._settings: Settings | None = None
         self._closed = False
+        self._inherited: frozenset[int] = frozenset()
+        """Ids of spans that were open at a fork: the parent process records them."""
+        self._reset()
+        register(self)
+
+    def reset_after_fork(self) -> None:
+        """Forget the spans of the parent process; they are ignored if this process ends its copies of them."""
+        self._inherited |= self._open.keys()
         self._reset()
 
     def _reset(self) -> None:
-        self._pid = os.getpid()
         self._lock = RLock()
         self._open: OrderedDict[int, _Tracked] = OrderedDict()
         self._waiting: dict[int, list[ReadableSpan]] = {}
@@ -160,15 +169,16 @@ class TooltraceSpanProcessor(SpanProcessor):
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002 - the SDK's signature
         """Track ``span`` as open."""
         with suppress_faults("record"):
-            if self._pid != os.getpid():  # forked: the parent process records its own spans
-                self._reset()
             ids = span.get_span_context()
             if ids is not None:
                 self._open[ids.span_id] = tracked = _Tracked(span)
+                # Some instrumentations take the parent from their own bookkeeping and start their span beside ours,
+                # inside our call.
                 around = current_context().get(SPAN_KEY)
                 if isinstance(around, ToolSpan) and _are_siblings(around, span):
                     tracked.parent = around.get_span_context()
             if len(self._open) > _MAX_OPEN:
+                # Whatever waits for the dropped span would wait forever.
                 self._release(self._open.popitem(last=False)[0])
 
     def on_end(self, span: ReadableSpan) -> None:
@@ -193,7 +203,7 @@ class TooltraceSpanProcessor(SpanProcessor):
 
     def _ended(self, span: ReadableSpan) -> None:
         ids = span.get_span_context()
-        if ids is None or self._pid != os.getpid():
+        if ids is None or ids.span_id in self._inherited:
             return
         span_id = ids.span_id
         tracked = self._open.pop(span_id, None)
@@ -259,12 +269,14 @@ class TooltraceSpanProcessor(SpanProcessor):
         recorder = config.get_recorder()
         if self._assembler is None or self._settings is not recorder.settings:
             for each in list(self._open.values()):
+                # The new assembler has not seen the open spans.
                 each.passed_on = False
             self._assembler, self._settings = (
                 Assembler(recorder.settings, local_origin(recorder.settings)),
                 recorder.settings,
             )
         enclosing = []
+        # Not list() and clear(): other threads append meanwhile, and popleft loses nothing.
         while self._enclosing:
             enclosing.append(self._enclosing.popleft())
         inside = {}

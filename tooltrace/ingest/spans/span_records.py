@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 import orjson
@@ -12,11 +12,11 @@ from tooltrace.core.records import Span
 from tooltrace.ingest.call_builder import MAX_DURATION_NS, MAX_NAME_LENGTH, MAX_TIME_NS, stable_id
 from tooltrace.otel import attributes as names
 from tooltrace.otel.span_data import SpanData
+from tooltrace.otel.timestamps import EPOCH
 from tooltrace.recording.settings import Settings
 from tooltrace.redact.sanitizer import Sanitizer
 from tooltrace.redact.snapshot import Json, snapshot
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STACK = "exception.stacktrace"
 """Attribute that is not stored: text can be redacted, but the source lines in a stack trace cannot."""
 _SHORT_TEXT = 100
@@ -86,7 +86,7 @@ def to_span_record(form: SpanData, settings: Settings, here: SpanOrigin) -> Span
         parent_span_id=None if not form.parent_span_id else f"{parse_id(form.parent_span_id, 16):016x}",
         name=short.sanitize_text("name", form.name) or "",
         span_kind=form.kind,
-        started_at=_EPOCH + timedelta(microseconds=min(max(form.start_ns, 0), MAX_TIME_NS) // 1000),
+        started_at=EPOCH + timedelta(microseconds=min(max(form.start_ns, 0), MAX_TIME_NS) // 1000),
         duration_ms=length / 1e6 if 0 <= length < MAX_DURATION_NS else None,
         status=None if form.status == "unset" else form.status,
         status_message=sanitizer.sanitize_text("status_message", message_of(form)),
@@ -127,7 +127,7 @@ def events_of(form: SpanData, settings: Settings) -> list[dict[str, Any]]:
     return [
         {
             "name": event.name,
-            "at": (_EPOCH + timedelta(microseconds=min(max(event.time_ns, 0), MAX_TIME_NS) // 1000)).isoformat(),
+            "at": (EPOCH + timedelta(microseconds=min(max(event.time_ns, 0), MAX_TIME_NS) // 1000)).isoformat(),
             "attributes": allowed_attributes(event.attributes, settings),
         }
         for event in form.events

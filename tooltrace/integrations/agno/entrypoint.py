@@ -115,5 +115,6 @@ def _follow(result: Any, execution: Execution, attempt: Attempt) -> Any:
     else:
         followed = generators.async_generator_function(begin)()
     followed.__name__, followed.__qualname__ = result.__name__, result.__qualname__
+    # A stream that is never started runs none of our code: only its collection shows that it was abandoned.
     weakref.finalize(followed, hidden.abandoned).atexit = False
     return followed

@@ -14,7 +14,7 @@ from tooltrace.integrations.agno import human_review, model_messages, rejected_c
 from tooltrace.integrations.agno.call_context import context_by_name, context_for_function, span_id
 from tooltrace.integrations.agno.proxies import FunctionCallProxy
 from tooltrace.integrations.agno.tool_execution import Execution
-from tooltrace.integrations.monkeypatch import Make, MonkeyPatcher
+from tooltrace.integrations.monkeypatch import MonkeyPatcher, PatchPoint
 from tooltrace.recording.config import get_recorder
 
 patches = MonkeyPatcher()
@@ -26,7 +26,7 @@ def hook() -> None:
         patches.put(owner, name, functools.partial(make, vars(owner)[name]))
 
 
-def targets() -> list[tuple[Any, str, Make]]:
+def targets() -> list[PatchPoint]:
     """Return all patch points: a class or module, a name in it, and the function that wraps the original."""
     tools, model = import_module("agno.agent._tools"), import_module("agno.models.base").Model
     call = import_module("agno.tools.function").FunctionCall
@@ -74,10 +74,10 @@ def _execute(original: Callable[..., Any]) -> Callable[..., Any]:
         entered = _execution(self)
         if entered is None:
             return _bound(original, self)()
-        execution, view = entered
+        execution, proxy = entered
         with execution.context.entered():
             try:
-                outcome = _bound(original, view, self)()
+                outcome = _bound(original, proxy, self)()
             except BaseException as error:
                 execution.left(error)
                 raise
@@ -93,10 +93,10 @@ def _aexecute(original: Callable[..., Any]) -> Callable[..., Any]:
         entered = _execution(self)
         if entered is None:
             return await _bound(original, self)()
-        execution, view = entered
+        execution, proxy = entered
         with execution.context.entered():
             try:
-                outcome = await _bound(original, view, self)()
+                outcome = await _bound(original, proxy, self)()
             except BaseException as error:
                 execution.left(error)
                 raise
@@ -109,6 +109,7 @@ def _aexecute(original: Callable[..., Any]) -> Callable[..., Any]:
 def _run_function_calls(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def run_function_calls(self: Any, function_calls: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        # closing: Agno may leave the loop early, and its generator must then end at once, not when it is collected.
         with closing(_bound(original, self)(function_calls, *args, **kwargs)) as events:
             for event in events:
                 _record_paused(event, function_calls)
@@ -135,7 +136,10 @@ def _record_paused(event: Any, calls: Any) -> None:
     with suppress_faults("record", lost=1):
         for tool in event.tool_executions or ():
             call = next(
-                call for call in calls if call.call_id == tool.tool_call_id and call.arguments is tool.tool_args
+                # Models repeat ids; the identity of the arguments tells two calls apart.
+                call
+                for call in calls
+                if call.call_id == tool.tool_call_id and call.arguments is tool.tool_args
             )
             human_review.paused(context_for_function(call.function, call.call_id), tool)
 

@@ -7,7 +7,7 @@ from typing import Any
 from tooltrace.integrations.agno.entrypoint import follow_hook_stream, record_entrypoint
 from tooltrace.integrations.agno.tool_execution import Execution
 
-_ON_THE_VIEW = frozenset({"_execute", "_aexecute"})
+_ON_THE_PROXY = frozenset({"_execute", "_aexecute"})
 """Methods that run on the proxy. All others run on the call itself, and hooks receive the call itself."""
 
 
@@ -23,7 +23,8 @@ class FunctionCallProxy:
         object.__setattr__(self, "function", FunctionProxy(execution))
 
     def __getattr__(self, name: str) -> Any:
-        if name in _ON_THE_VIEW:
+        if name in _ON_THE_PROXY:
+            # Bound to the proxy, so that the method reads the proxy's ``function``.
             return getattr(type(self._call), name).__get__(self)
         return getattr(self._call, name)
 

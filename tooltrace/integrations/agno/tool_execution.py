@@ -138,6 +138,7 @@ class Execution:
 def _recorded_by_decorator(error: BaseException) -> bool:
     trace = error.__traceback__
     while trace is not None:
+        # The decorator records every exception that passes its frame.
         if trace.tb_frame.f_code.co_filename == decorator.__file__:
             return True
         trace = trace.tb_next

@@ -67,6 +67,7 @@ def _hook() -> None:
         async def run_before_tool_callback(self: Any, **event: Any) -> Any:
             with suppress_faults("begin"):
                 if not any(isinstance(known, plugin) for known in self.plugins):
+                    # First: the manager stops at the first plugin that answers, and the call must have begun before.
                     self.plugins.insert(0, plugin(installed=True))
                     _extended.add(self)
             return await original(self, **event)

@@ -25,4 +25,5 @@ class AgentProxy:
 
 def accepts_proxy(method: Any) -> bool:
     """Whether the function ``method`` accepts any object as ``self``; with ``super()`` inside it does not."""
+    # ``super()`` without arguments reads the cell ``__class__`` and checks that ``self`` is an instance of it.
     return "__class__" not in method.__code__.co_freevars

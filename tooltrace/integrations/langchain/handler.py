@@ -125,6 +125,7 @@ class ProcessHandler(ToolTraceCallbackHandler):
 def process_handler() -> ProcessHandler:
     """Return the handler of all runs; the first call registers it with LangChain."""
     handler = ProcessHandler()
+    # The default makes the handler visible in every context, also in threads that copy none.
     variable: ContextVar[ToolTraceCallbackHandler] = ContextVar("tooltrace_langchain", default=handler)
     register_configure_hook(variable, inheritable=True, handle_class=ToolTraceCallbackHandler)
     return handler

@@ -40,6 +40,8 @@ def traced_call_tool(original: Callable[..., Any]) -> Callable[..., Any]:
 def _begin(name: str, arguments: Any, attributes: dict[str, Any], *, resumed: bool) -> FrameworkCall | None:
     """Return the call that the client makes; None if another attempt of the same call is current."""
     span, outer = current_context().get(SPAN_KEY), contexts.current.get().call
+    # The decorator of a function that forwards to this client has begun the attempt already; an integration around it
+    # is found by FrameworkCall.
     if (
         isinstance(span, Attempt)
         and (outer is None or outer.open_attempt is not span)

@@ -80,6 +80,7 @@ def _unwrapped(result: Any) -> Any:
         return result
     value, blocks = structured["result"], content if isinstance(content, list) else []
     texts = [_member(block, "text") for block in blocks]
+    # Only if the text block repeats the value; otherwise the tool itself returned an object with this one member.
     return value if texts in ([value], [_json(value)]) else result
 
 

@@ -76,7 +76,7 @@ async def record_tool(name: str, arguments: Any, run: Callable[[], Awaitable[Any
         try:
             result = await run()
         except BaseException as error:
-            call.raised(_of_the_tool(error))
+            call.raised(_tool_exception(error))
             raise
     protocol.end(call, result)
     return result
@@ -118,7 +118,7 @@ def _with_baggage(meta: Any) -> CallContext:
     return contexts.call_context(otel)
 
 
-def _of_the_tool(error: BaseException) -> BaseException:
+def _tool_exception(error: BaseException) -> BaseException:
     """Return the exception that the tool raised, from inside the one that the server makes of it."""
     cause = error.__cause__
     return cause if cause is not None and type(error).__name__ in ("ToolError", "UnexpectedToolError") else error

@@ -82,7 +82,7 @@ def _end(call: FrameworkCall, event: Any, tool: Any) -> None:
             if tool is None and event.exception is not None:
                 call.rejected("NOT_FOUND", str(event.exception))
             elif event.exception is not None:
-                call.raised(_of_the_tool(event.exception))
+                call.raised(_tool_exception(event.exception))
             else:
                 call.returned(event.tool_result)
 
@@ -94,7 +94,7 @@ def _raised(call: FrameworkCall, error: BaseException) -> None:
         call.raised(error)
 
 
-def _of_the_tool(error: BaseException) -> BaseException:
+def _tool_exception(error: BaseException) -> BaseException:
     """Return what rejected the arguments, instead of the ``ValueError`` that Strands raises from it."""
     cause = error.__cause__
     return cause if type(error) is ValueError and type(cause).__name__ == "ValidationError" and cause else error

@@ -266,6 +266,7 @@ _OTHERS = {
 }
 
 CODES: dict[str, ErrorClassification] = {
+    # First, so that the tables of single drivers override what all drivers have in common.
     **_PEP_249,
     **_BUILTIN,
     **_STANDARD_LIBRARY,

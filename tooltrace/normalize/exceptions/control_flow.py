@@ -67,6 +67,7 @@ def _look_up(kind: type[BaseException]) -> Ending:
             for package, ending in packages:
                 if module == package or module.startswith(package + "."):
                     return ending
+    # Python reserves direct subclasses of BaseException for ending a program or a task.
     return "raised" if issubclass(kind, Exception) else "cancelled"
 
 

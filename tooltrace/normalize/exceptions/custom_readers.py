@@ -14,7 +14,7 @@ from tooltrace.faults import pass_on_signal
 from tooltrace.normalize.exceptions.codes import ErrorClassification
 from tooltrace.normalize.exceptions.databases import MONGO, MYSQL, SQLITE, of_sqlstate, of_words
 from tooltrace.normalize.exceptions.services import AWS, GRPC, GRPC_FINAL, JSON_RPC
-from tooltrace.normalize.terms import lookup_code
+from tooltrace.normalize.terms import SPENT_QUOTA, lookup_code
 from tooltrace.normalize.transports.completed_process import exit_code
 from tooltrace.normalize.transports.http_status import lower_headers, of_status
 
@@ -36,6 +36,7 @@ def safe_getattr(owner: Any, *names: str) -> Any:
 
 def safe_int(value: Any) -> int | None:
     """Return ``value`` as an int if it is a whole number or an enum of one; else None."""
+    # int.__index__ instead of int(): an enum of the tool may override the conversion.
     kind = type(value)
     return int.__index__(value) if issubclass(kind, int) and kind is not bool else None
 
@@ -75,6 +76,7 @@ def classify_attributes(exc: Any) -> ErrorClassification | None:
 
     These are an HTTP status, an SQLSTATE, one of our codes, ``retryable`` and ``retry_after``.
     """
+    # From the most specific to the least: a status and an SQLSTATE are standardised, ``code`` may mean anything.
     classified = classify_status(exc) or of_sqlstate(safe_getattr(exc, "sqlstate") or safe_getattr(exc, "pgcode"))
     if classified is None:
         code = safe_getattr(exc, "code")
@@ -136,7 +138,7 @@ def _classify_api(exc: Any, _: str) -> ErrorClassification | None:
     classified = classify_status(exc)
     if classified is None:
         return ErrorClassification(named or C.API_ERROR)
-    spent = safe_getattr(exc, "code") == "insufficient_quota"
+    spent = safe_getattr(exc, "code") == SPENT_QUOTA
     return classified._replace(retryable=False, retry_after_s=None) if spent else classified
 
 
@@ -191,6 +193,7 @@ def _classify_aws(exc: Any, _: str) -> ErrorClassification:
     by_status = of_status(status, lower_headers(headers) if isinstance(headers, dict) else None) if status else None
     named = next((name for words, name in AWS if isinstance(code, str) and re.search(words, code)), None)
     if named is not None:
+        # A conflict of two writers may pass; a precondition that failed is part of the call itself.
         final = False if named == C.CONFLICT and "Conflict" not in str(code) else None
         return ErrorClassification(named, final, by_status.retry_after_s if by_status else None)
     return by_status or ErrorClassification(C.API_ERROR)
@@ -201,6 +204,7 @@ def _classify_grpc(exc: Any, _: str) -> ErrorClassification:
 
     The call's ``code()`` is the last resort, because it may wait for a call that is not finished.
     """
+    # ``_state`` is of the synchronous client, ``_code`` of the asynchronous one.
     code = safe_getattr(exc, "_state", "code") or safe_getattr(exc, "_code")
     if code is None:
         code_member = safe_getattr(exc, "code")
@@ -248,6 +252,7 @@ def _classify_mongo(exc: Any, _: str) -> ErrorClassification:
     number = safe_int(safe_getattr(exc, "code"))
     details = safe_getattr(exc, "details")
     errors = details.get("writeErrors") if isinstance(details, dict) else None
+    # A failed bulk write has a general code; the code of the first write says why.
     if isinstance(errors, list) and errors and isinstance(errors[0], dict):
         number = safe_int(errors[0].get("code"))
     return (MONGO.get(number) if number is not None else None) or ErrorClassification(C.EXECUTION_ERROR)
@@ -273,6 +278,7 @@ def _classify_json_rpc(exc: Any, message: str) -> ErrorClassification:
     number = safe_int(safe_getattr(exc, "error", "code"))
     if number is not None and failed_status(number):
         return of_status(number)
+    # MCP's clients use -32000 for a closed connection; other servers use it for any error of their own.
     if number == -32000 and "clos" not in message.lower():
         return ErrorClassification(C.API_ERROR)
     return ErrorClassification(JSON_RPC.get(number, C.API_ERROR) if number is not None else C.API_ERROR)

@@ -69,7 +69,10 @@ def summarize(exc: BaseException, retryable: tuple[type[BaseException], ...] = (
         code, again, wait = UNDECIDED
     if retryable and any(is_subclass(kind, type(exc)) for kind in retryable):
         again = True
-    return ExceptionSummary(str(code), name, message, advice_for(code).retryable if again is None else again, wait)
+    code = str(code)  # before the table is read: the hash of an enum's member is computed in Python
+    if again is None:
+        again = advice_for(code).retryable
+    return tuple.__new__(ExceptionSummary, (code, name, message, again, wait))  # half the time of the class's own
 
 
 def classify(exc: BaseException, message: str, depth: int = 0) -> ErrorClassification:
@@ -78,7 +81,7 @@ def classify(exc: BaseException, message: str, depth: int = 0) -> ErrorClassific
     For a class that is not a builtin, its own attributes come before the classification of the builtin that it derives
     from.
     """
-    plan = _plan_of(type(exc))
+    plan = plan_of(type(exc))
     if plan.is_group:
         return _on_group(exc, depth)
     for step in plan.steps:
@@ -103,7 +106,7 @@ class _BaseReading(NamedTuple):
     known: ErrorClassification | None = None
 
 
-class _ClassPlan(NamedTuple):
+class ClassPlan(NamedTuple):
     """How the exceptions of a class are read. The class stays referenced, so that no other class can get its id."""
 
     kind: type
@@ -113,16 +116,20 @@ class _ClassPlan(NamedTuple):
     is_nameless: bool
     has_attributes: bool
     """Whether the class itself may provide an attribute in common use."""
+    has_own_links: bool
+    """Whether the class itself may provide the traceback, the cause or the context of its exceptions."""
     steps: tuple[_BaseReading, ...]
 
 
-_plans: dict[int, _ClassPlan] = {}
+_plans: dict[int, ClassPlan] = {}
 """Plans by the ``id`` of the class: a lookup by the class itself would run the ``__hash__`` of its metaclass."""
 _MAX_PLANS = 4096
 _get_attribute = class_attribute(BaseException, "__getattribute__")
+_LINKS = {name: class_attribute(BaseException, name) for name in ("__traceback__", "__cause__", "__context__", "__suppress_context__")}  # fmt: skip
+"""The attributes by which an exception refers to others, and to its frames."""
 
 
-def _plan_of(kind: type) -> _ClassPlan:
+def plan_of(kind: type) -> ClassPlan:
     """Return the plan of a class, which is made once."""
     known = _plans.get(id(kind))
     if known is None:
@@ -132,9 +139,10 @@ def _plan_of(kind: type) -> _ClassPlan:
     return known
 
 
-def _make_plan(kind: type) -> _ClassPlan:
+def _make_plan(kind: type) -> ClassPlan:
     custom = module_of(kind) != "builtins"
     steps = []
+    # From the class itself to its bases: the nearest class in a table is the most specific.
     for base in bases(kind):
         module = module_of(base)
         if custom and module == "builtins":
@@ -148,13 +156,15 @@ def _make_plan(kind: type) -> _ClassPlan:
         class_attribute(kind, "__getattr__") is not ABSENT
         or class_attribute(kind, "__getattribute__") is not _get_attribute
     )
-    return _ClassPlan(
+    return ClassPlan(
         kind,
         fix_unicode(qualname(kind) if module_of(kind) == "builtins" else full_name(kind)),
         is_group=issubclass(kind, BaseExceptionGroup),
         is_nameless=full_name(kind) in _NAMELESS,
         has_attributes=computes_attributes
         or any(class_attribute(kind, name) is not ABSENT for name in COMMON_ATTRIBUTES),
+        has_own_links=class_attribute(kind, "__getattribute__") is not _get_attribute
+        or any(class_attribute(kind, name) is not known for name, known in _LINKS.items()),
         steps=tuple(steps),
     )
 
@@ -170,6 +180,7 @@ def _of_step(exc: BaseException, step: _BaseReading, message: str, depth: int) -
         classified = None
     if isinstance(classified, BaseException):
         classified = classify(classified, exception_message(classified), depth + 1) if depth < _DEEPEST else None
+        # A cause that gives no indication must not hide what the class of the wrapper says.
         classified = None if classified is UNDECIDED else classified
     return step.known if classified is None else classified
 
@@ -201,6 +212,7 @@ def _leaves(group: BaseException) -> list[BaseException]:
     """Return the exceptions of a group and of the groups in it, up to ``_WIDEST``."""
     leaves: list[BaseException] = []
     open_groups = [group]
+    # A bound instead of recursion, because a group can be nested as deep as the tool likes.
     for _ in range(_WIDEST):
         if not open_groups:
             break
@@ -211,7 +223,7 @@ def _leaves(group: BaseException) -> list[BaseException]:
 
 def _with_inner(exc: BaseException, message: str) -> str:
     """Return the message, followed by that of the one inner exception if the wrapper's own says nothing."""
-    plan = _plan_of(type(exc))
+    plan = plan_of(type(exc))
     inner: BaseException | None = None
     if plan.is_group:
         leaves = _leaves(exc)
@@ -228,4 +240,4 @@ def class_name(exc: BaseException) -> str:
 
     Examples: ``json.decoder.JSONDecodeError``, ``KeyError``.
     """
-    return _plan_of(type(exc)).name
+    return plan_of(type(exc)).name

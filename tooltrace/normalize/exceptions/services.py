@@ -8,10 +8,13 @@ from tooltrace.core.codes import ToolErrorCode as C
 
 JSON_RPC = {
     -32700: C.INVALID_FORMAT, -32600: C.INVALID_PARAM, -32601: C.NOT_FOUND, -32602: C.INVALID_PARAM,
-    -32603: C.INTERNAL_ERROR, -32000: C.NETWORK_ERROR, -32001: C.TIMEOUT, -32002: C.NOT_FOUND,
+    -32603: C.INTERNAL_ERROR,
+    # MCP's SDKs: the connection was closed, no answer in time; MCP's specification: no such resource
+    -32000: C.NETWORK_ERROR, -32001: C.TIMEOUT, -32002: C.NOT_FOUND,
 }  # fmt: skip
 """Codes of JSON-RPC 2.0's error numbers; the last three have the meaning that MCP's own clients give them."""
 AWS = (
+    # The order decides: "LimitExceeded" before "Invalid", and a wrong token before "Invalid" or "NotFound".
     (r"Throttl|TooManyRequests|ThroughputExceeded|SlowDown|LimitExceeded$|LimitExceededException$", C.RATE_LIMIT),
     (r"^(?:Expired|Invalid|Unrecognized|Missing).*(?:Token|Client|AccessKey|Auth|Signature)|SignatureDoesNotMatch|AuthFailure", C.ACCESS_DENIED),
     (r"AccessDenied|Unauthorized|Forbidden|OptInRequired", C.PERMISSION_DENIED),

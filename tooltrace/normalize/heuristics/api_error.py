@@ -39,6 +39,7 @@ def _one_error(data: dict[str, Any]) -> ToolResponse | None:
     if not isinstance(error, dict):
         return None
     names = MemberReader(data).names()
+    # An id beside an error may be that of an entity; then only a complete error counts.
     if names == _OF_A_REQUEST and not {"message", "code", "type"} <= set(error):
         return None
     if not (names <= _OTHER_MEMBERS or names == _OF_A_REQUEST or names <= _OF_AN_ANSWER):

@@ -70,15 +70,17 @@ def BATCH(view: ResultView) -> ToolResponse | None:
     return None
 
 
-def _left(data: dict[str, Any]) -> ToolResponse | None:
+def _unprocessed(data: dict[str, Any]) -> ToolResponse | None:
     """Read DynamoDB's unprocessed items, which the caller should send again."""
     left = next((data[name] for name in _LEFT if isinstance(data.get(name), dict) and data[name]), None)
     if left is None or not all(isinstance(items, list | dict) for items in left.values()):
         return None
-    return build_response("partial", "", data, reason=f"{_size(left)} items were not processed", next_action="retry")
+    return build_response(
+        "partial", "", data, reason=f"{_count_items(left)} items were not processed", next_action="retry"
+    )
 
 
-def _size(left: dict[str, Any]) -> int:
+def _count_items(left: dict[str, Any]) -> int:
     keys = (items.get("Keys", items) if isinstance(items, dict) else items for items in left.values())
     return sum(map(len, keys))
 
@@ -92,7 +94,7 @@ def _counted(data: dict[str, Any]) -> ToolResponse | None:
     return None
 
 
-def _sent(data: dict[str, Any]) -> ToolResponse | None:
+def _queued(data: dict[str, Any]) -> ToolResponse | None:
     """Read the lists of failed and successful entries of SQS or SNS."""
     failed, done = data.get("Failed"), data.get("Successful") or []
     if not isinstance(failed, list) or not failed or not isinstance(done, list) or not set(data) <= _SENT:
@@ -133,9 +135,9 @@ def _as_error(row: dict[str, Any]) -> dict[str, Any]:
 
 
 _READERS: Readers[Callable[[dict[str, Any]], ToolResponse | None]] = (
-    (frozenset({"unprocessed_items", "unprocessed_keys"}), _left),
+    (frozenset({"unprocessed_items", "unprocessed_keys"}), _unprocessed),
     (frozenset({"failed_put_count", "failed_record_count", "failed_entry_count"}), _counted),
-    (frozenset({"failed"}), _sent),
+    (frozenset({"failed"}), _queued),
     (frozenset({"errors"}), _bulk),
     (frozenset({"shards"}), _searched),
     (frozenset(failed_lists.MEMBERS), failed_lists.read_failed_list),
@@ -166,6 +168,7 @@ def ROWS(view: ResultView) -> ToolResponse | None:
     if rows is None or len(rows) < 2 or not all(isinstance(row, dict) and row for row in rows):
         return None
     failed = _flagged(rows) or _bare_errors(rows) or _http_failures(rows)
+    # Rows that all failed may be the answer itself, for example of a check.
     if not failed or len(failed) == len(rows):
         return None
     return build_response("partial", "", view.data, reason=f"{len(failed)} of {len(rows)} failed")

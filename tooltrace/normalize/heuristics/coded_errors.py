@@ -104,9 +104,11 @@ def _coded(data: dict[str, Any], *, named: bool = False) -> ToolResponse | None:
         ),
         None,
     )
+    # Empty members do not count: a failed answer often keeps the members of a success.
     beside = {
         name: value for name, value in data.items() if snake_case(name) not in (code_name, message_name) and value
     }
+    # An id of the request marks a service's answer, in which a scalar of any name may stand beside the code.
     requested = (
         "request_id" in names and len(data) <= 4 and not any(isinstance(v, list | dict) for v in beside.values())
     )
@@ -162,6 +164,8 @@ def _code_alone(name: str, code: Any, beside: dict[str, Any], data: dict[str, An
 
 def _held(data: dict[str, Any]) -> ToolResponse | None:
     """Read an error one level down, in a member that holds it, without an answer beside it."""
+    if not any(_may_hold(name, value) for name, value in data.items() if type(value) is dict):
+        return None
     full = {snake_case(name): value for name, value in data.items() if not is_empty(value) and value is not False}
     inner = [name for name, value in full.items() if isinstance(value, dict | list)]
     if not inner or not all(name in _HOLDERS for name in inner):
@@ -172,10 +176,16 @@ def _held(data: dict[str, Any]) -> ToolResponse | None:
         value = full[name]
         found = _coded(value, named=name != "error_response") if isinstance(value, dict) else None
         if found is None and name == "error_response" and isinstance(value, dict):
+            # ``code`` alone does not say that it is of an error; the name of the holder does.
             found = _coded({**value, "error_code": value.get("code")})
         if found is not None:
             return found
     return None
+
+
+def _may_hold(name: str, value: dict[str, Any]) -> bool:
+    """Whether the object ``value`` has a member that holds a code; a quick test of most answers."""
+    return not _CODE_NAMES.isdisjoint(MemberReader(value).names()) or snake_case(name) == "error_response"
 
 
 _READERS: Readers[Callable[[dict[str, Any]], ToolResponse | None]] = (

@@ -64,6 +64,7 @@ _CRASHES = tuple(
         (r"\*\* \((?P<type>[A-Z][\w.]*)\) (?P<message>.+)", r"\s+.*|"),  # Elixir
         (r"error(?:\[E\d+\])?: (?P<message>.+)", r".*", "error: could not compile"),  # cargo
         (r"#\d+ ERROR: (?P<message>.+)", r".*", "ERROR: failed to solve"),  # docker
+        (r"ERROR: \((?P<type>(?:gcloud|gsutil|bq)(?:\.[\w-]+)*)\) (?P<message>.+)", r".*"),
         (r"# (?P<message>\d+ SEARCH/REPLACE blocks? failed to match!)", r".*"),  # aider
         (r"(?P<message>(?:Segmentation fault|Bus error|Aborted|Illegal instruction) \(core dumped\))", r""),
     )
@@ -207,6 +208,7 @@ def _ipython(lines: list[str], text: str) -> ToolResponse | None:
     ends = [n for n, line in enumerate(lines) if n > number and (line.startswith(start) or line == head["type"])]
     if not ends or not all(_IPYTHON_LINE.fullmatch(line[:_LINE]) for line in lines[number + 1 : ends[-1]]):
         return None
+    # IPython repeats the name of the exception; the last one begins its message, which may have several lines.
     message = "\n".join([lines[ends[-1]].removeprefix(start).strip(), *lines[ends[-1] + 1 :]]).strip()
     return _failure(message if len(lines) - ends[-1] <= _MOST_BEFORE else None, head["type"], text)
 
@@ -239,6 +241,7 @@ def _exited(lines: list[str], text: str) -> ToolResponse | None:
     A linter may use 1 for findings, so with 1 the line before must report a failure.
     """
     match, printed = EXIT.fullmatch(lines[-1].strip()[:_LINE]), lines[:-1]
+    # A shell tool may print the exit status first, with a caption before the output.
     if match is None:
         match, printed = EXIT.fullmatch(lines[0].strip()[:_LINE]), lines[1:]
         if match is None or len(lines) < 2 or not _CAPTION.fullmatch(lines[1].strip()[:_LINE]):

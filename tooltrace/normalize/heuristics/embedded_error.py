@@ -17,7 +17,7 @@ from tooltrace.normalize.heuristics.report_signs import may_be_read
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.protocols import hello_agents, problem_json
 from tooltrace.normalize.response_builders import MemberReader, build_error
-from tooltrace.normalize.result_view import view_of as look_at
+from tooltrace.normalize.result_view import view_of
 from tooltrace.normalize.rule import Matches, ResultView, Rule, builtin
 from tooltrace.normalize.terms import lookup_code, snake_case
 
@@ -113,9 +113,11 @@ def _in_words(data: dict[str, Any]) -> ToolResponse | None:
     status = members.get("status", "state", "code", "operation")
     failed = isinstance(status, str) and (snake_case(status) in _FAILED or lookup_code(status) is not None)
     refused = isinstance(status, str) and snake_case(status) in _REFUSED and inner is not None
+    # Any other status states that the call did not fail, or is the state of an entity.
     if isinstance(status, str) and not failed and not refused:
         return None
-    if "description" in members and name != "error":  # the entry of a manual
+    # A manual describes an error in the same words as a tool that reports it.
+    if "description" in members and name != "error":
         return None
     beside = {other: value for other, value in data.items() if snake_case(other) != name and not is_empty(value)}
     if any(isinstance(value, list | dict) and snake_case(other) not in _DETAILS for other, value in beside.items()):
@@ -152,7 +154,7 @@ def _failed(value: Any) -> ToolResponse | None:
     """Return the response to a failure phrase, or of the first rule that recognises ``value``; else None."""
     if not isinstance(value, str | dict):
         return None
-    view = look_at(value) if isinstance(value, str) else ResultView(value)
+    view = view_of(value) if isinstance(value, str) else ResultView(value)
     if isinstance(value, str) and is_failure_phrase(value):
         return _phrase(value)
     readings = (rule.read(view) for rule in index_of(_RULES).candidates(view))

@@ -137,7 +137,7 @@ def RULE(view: ResultView) -> ToolResponse | None:
     if not isinstance(data, dict) or not data:
         return None
     members = MemberReader(data)
-    name = next((name for name in members.present(_NAMES) if _speaks(members.get(name), data)), None)
+    name = next((name for name in members.present(_NAMES) if _reports_failure(members.get(name), data)), None)
     if name is None or not _is_main(name, data):
         return None
     error = members.pop(name)
@@ -189,6 +189,7 @@ def _is_main(name: str, data: dict[str, Any]) -> bool:
         return not others
     if len(others) > 1 or _is_bare_word(data):
         return False
+    # Python and JSON keep the order of members, so the first member is what the tool wrote first.
     first = snake_case(next(iter(data))) == name
     values = [value for key, value in data.items() if snake_case(key) in others]
     scalars = not any(isinstance(value, list | dict) for value in values)
@@ -215,7 +216,7 @@ def _is_bare_word(data: dict[str, Any]) -> bool:
     return isinstance(error, str) and len(error.split()) == 1 and not read_error(error).get("type")
 
 
-def _speaks(error: Any, data: dict[str, Any]) -> bool:
+def _reports_failure(error: Any, data: dict[str, Any]) -> bool:
     """Whether ``error`` reports a failure.
 
     A number is a figure, unless it is an HTTP status with a message beside it.

@@ -85,8 +85,8 @@ def _by_flag(data: dict[str, Any]) -> ToolResponse | None:
     ran = members.pop(*_RAN, only=bool)
     if not (failed or ran is False) or unknown_members(data, ("changed", "rc", *_FLAGS, *_RAN)):
         return None
-    if ran is False and (said := members.pop_nonempty("content", "output", "observation", "result", only=str)):
-        return _failed(read_error(said), members)
+    if ran is False and (printed := members.pop_nonempty("content", "output", "observation", "result", only=str)):
+        return _failed(read_error(printed), members)
     message = members.pop_nonempty("error", *MESSAGES, only=str)
     return None if message is None else _failed(read_error(message), members)
 
@@ -102,12 +102,14 @@ def _by_word(data: dict[str, Any]) -> ToolResponse | None:
     if message is None and filled in (["result"], ["output"]) and isinstance(data[filled[0]], str) and name == "status":
         message, filled = members.pop(filled[0]), []
     message = message or members.pop("error_type", only=str)
+    # Without a message only ``status`` itself counts, and beside data only JSend's ``fail``, whose data describe the
+    # failure.
     if message is None and (name != "status" or (filled and (filled != ["data"] or word.casefold() != "fail"))):
         return None
     return _failed(read_error(message), members, word)
 
 
-def _by_no(data: dict[str, Any]) -> ToolResponse | None:
+def _by_text_flag(data: dict[str, Any]) -> ToolResponse | None:
     """Read a success flag that is a text: {"success": "false", "message": …}."""
     members = MemberReader(data)
     word = members.get(*_DONE)
@@ -228,6 +230,7 @@ def _by_service_number(data: dict[str, Any]) -> ToolResponse | None:
     named = "errcode" in members or "err_code" in members or "errno" in members
     if unknown_members(data, ("errcode", "err_code", "errno", "err_msg")) or has_data(data):
         return None
+    # ``code`` and ``msg`` alone are too common: an (empty) member for data shows that this is a service's envelope.
     if not named and not ("data" in members or "result" in members):
         return None
     return build_error(message, code, context=members.remaining())
@@ -303,7 +306,7 @@ def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
 
 _READERS: Readers[Callable[[dict[str, Any]], ToolResponse | None]] = (
     (frozenset((*_FLAGS, *_RAN)), _by_flag),
-    (frozenset(_DONE), _by_no),
+    (frozenset(_DONE), _by_text_flag),
     (frozenset(_STATES), _by_word),
     (frozenset(("status",)), _by_reason),
     (frozenset(_NUMBERS), _by_number),

@@ -64,6 +64,10 @@ _GROUP = "+ Exception Group Traceback"
 _OF_A_GROUP = lazy(r"^ *\| (?P<type>[\w.]*ExceptionGroup): (?P<message>.+)$", re.MULTILINE)
 _TRACEBACK = "Traceback (most recent call last):"
 _WRAPPED = lazy(r"[(\[]((?!Empty|No )[A-Z][^()\[\]\n]{8,300})[)\]]")
+_RETRY_PROMPT = lazy(
+    r"(?P<message>\d+ validation errors?:)\n```json\n(?P<found>.*)\n```\s+Fix the errors and try again\.", re.DOTALL
+)
+"""Text that Pydantic AI shows to a model whose arguments were invalid."""
 _COUNT = lazy(r"\d+ \w+")
 """A count of failures, which is not a message."""
 _LAST_LINE = lazy(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s?(?P<message>.*))?", re.DOTALL)
@@ -83,13 +87,13 @@ def read_text(text: str) -> ToolResponse | None:
     words = text.strip()
     if words[:1] in "#*" and HEADED.match(words):
         return _headed(HEADED.sub("", words, count=1), text)
+    # Most texts end here: the patterns below take much longer than this test.
     if not words or (len(words) <= LONGEST and not may_report(words)):
         return None
-    stated = STATED_EXIT.fullmatch(words)
+    stated = _stated(words, text)
     if stated is not None:
-        return read_text(stated["output"]) or build_error(
-            stated["output"] or words, exit_code(int(stated["exit"])), type=f"exit_{stated['exit']}", text=text
-        )
+        return stated
+    # From the whole form to the parts: captions and tracebacks first, then programs, then sentences.
     captioned = _STDERR.match(words)
     if captioned is not None:
         return read_text(words[captioned.end() :])
@@ -106,6 +110,20 @@ def read_text(text: str) -> ToolResponse | None:
     if not _is_one_message(words):
         return None
     return _prefixed(words, text) or _one_line(words, text) or _sentence(words, text)
+
+
+def _stated(words: str, text: str) -> ToolResponse | None:
+    """Read a failed execution of AutoGen, or the arguments that Pydantic AI refused."""
+    refused = _RETRY_PROMPT.fullmatch(words)
+    if refused is not None:
+        message = f"{refused['message']} {' '.join(refused['found'].split())}"
+        return build_error(message, ToolErrorCode.INVALID_PARAM, text=text)
+    stated = STATED_EXIT.fullmatch(words)
+    if stated is None:
+        return None
+    return read_text(stated["output"]) or build_error(
+        stated["output"] or words, exit_code(int(stated["exit"])), type=f"exit_{stated['exit']}", text=text
+    )
 
 
 def _unwrapped(words: str) -> str:
@@ -149,8 +167,8 @@ def _sentence(words: str, text: str) -> ToolResponse | None:
         return None
     marked = MARKED.match(words)
     if marked is not None:
-        spoken = not is_no_error_phrase(marked["message"]) and not NOT_A_REPORT.match(words)
-        return build_error(marked["message"], text=text) if spoken else None
+        reports = not is_no_error_phrase(marked["message"]) and not NOT_A_REPORT.match(words)
+        return build_error(marked["message"], text=text) if reports else None
     opening = WARNED.sub("", lines[0])[:_LONGEST_OPENING]
     if not _reports_failure(opening, words) or NOT_A_REPORT.match(WARNED.sub("", words)):
         return None
@@ -167,6 +185,7 @@ def _reports_failure(opening: str, words: str) -> bool:
             return True
     if PROGRAM.fullmatch(opening) or RUNTIME.fullmatch(opening):
         return True
+    # The patterns expect a capital; tools often begin a message in lower case.
     opening = opening[:1].upper() + opening[1:]
     if len(words) <= _LONGEST_CLAUSE and "\n" not in words and CLAUSE.fullmatch(opening):
         return True
@@ -247,7 +266,7 @@ def _traceback(words: str, text: str) -> ToolResponse | None:
     """
     lead, _, _ = words.partition(_TRACEBACK)
     lead = lead.strip()
-    if len(words) > _LONGEST_TRACE or "```" in words or not _may_lead(lead):
+    if len(words) > _LONGEST_TRACE or "```" in words or not (_may_lead(lead) or _restates(lead, words)):
         return None
     lines = words.rpartition(_TRACEBACK)[2].strip("\n").splitlines()
     frames = [number for number, line in enumerate(lines) if line.startswith("  ")]
@@ -273,6 +292,12 @@ def _may_lead(lead: str) -> bool:
     return (
         len(lines) <= _MOST_LINES and not quoted and not OF_AN_INTRODUCTION.search(lead) and not OF_A_PAGE.search(lead)
     )
+
+
+def _restates(lead: str, words: str) -> bool:
+    """Whether ``lead`` is one line that ends with the message of the traceback, as in "Error: " and the message."""
+    message = words.rpartition("\n")[2].partition(": ")[2].strip()
+    return bool(message) and "\n" not in lead and lead.endswith(f": {message}")
 
 
 def _group(words: str, text: str) -> ToolResponse | None:

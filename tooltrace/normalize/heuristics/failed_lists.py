@@ -112,6 +112,7 @@ def _done(others: dict[str, Any], failed: int, *, lists_only: bool) -> bool | No
     if lists_only:
         return None
     counts = [members.get(name) for name in _DONE_COUNTS if _is_count(members.get(name))]
+    # A count of successes states it; a total must be compared with the number of failures.
     if any(_is_count(members.get(name)) for name in ("success", "succeeded", "successful", "success_count")):
         return any(counts)
     totals = [members.get(name) for name in _TOTALS if _is_count(members.get(name))]

@@ -54,6 +54,8 @@ OPENINGS = (
     rf"(?i:(?:the |your |this )?{_SENT}) (?:\S+ )?(?:could|can) ?not be (?:sent|delivered|posted|acquired|obtained|found|displayed|rendered|generated|published|completed|queued|executed|run|scheduled|converted|verified|validated|negotiated|established|transcribed|translated|resized)\b.{{0,120}}",
     rf"(?i:the |this |your |that )?(?i:{_CLOSED})(?: ['\"`]?[\w.:/-]{{1,60}}['\"`]?)? (?:is|has|was|has been|is already|has already been|was already|have been)(?: already)? (?:closed|terminated|shut down|stopped responding|lost|corrupted|disposed|destroyed|crashed|encrypted|password[- ]protected|gone|detached|evicted|killed|expired)\b.{{0,100}}",
     r"(?:The |This |Your )?(?:Workbook|PDF|Database|Document|Archive|File|Workspace|Table|Record|Repository|Row|Sheet|Zip|Terraform state|State|Index)(?: \S+)? (?:(?:is|are) )?(?:locked(?: by [^\n]{1,60})?[.!]?$|password[- ]protected|encrypted|corrupt(?:ed)?|damaged)(?:[.,;:(]| and\b|$).{0,100}",
+    # The name of errno in parentheses, as Node states it: "Permission denied writing to file: /etc/hosts (EACCES)"
+    r"[A-Z][^\n]{2,300} \(E(?:ACCES|ADDRINUSE|AGAIN|BADF|BUSY|CONNABORTED|CONNREFUSED|CONNRESET|EXIST|HOSTUNREACH|INVAL|IO|ISDIR|LOOP|MFILE|NAMETOOLONG|NETUNREACH|NOENT|NOEXEC|NOMEM|NOSPC|NOTDIR|NOTEMPTY|NOTFOUND|PERM|PIPE|ROFS|TIMEDOUT|XDEV)\)\.?",
     # Repetition, and nothing of many: "All 3 attempts failed. …", "None of the files could be read"
     r"(?i:max(?:imum|\.)?) (?:number of )?(?:\w+ ){1,2}?(?:\(\d+\) )?(?:(?:was |were |has been |have been )?(?:reached|exceeded|exhausted|hit)|depth exceeded)\b.{0,120}",
     rf"All (?:of the )?(?:\d+ )?(?:\w+ ){{0,2}}?{_PLURAL} (?:have |were |are )?(?:failed|timed out|unavailable|exhausted|rejected|unreachable|down|blocked|invalid)\b.{{0,160}}",

@@ -69,6 +69,7 @@ def _failed(members: MemberReader) -> ToolResponse:
         if error.get(name) is None:
             error[name] = members.pop(*names, only=(str, int) if name == "code" else object)
     if error["code"] is None:
+        # Only after ``code`` and its other names: a ``status`` beside them is of HTTP and less specific.
         error["code"] = members.pop("status", only=int) or _specific_code(word, error["message"])
     data = members.pop(*_DATA)
     if error.get("message") is None and isinstance(data, str):

@@ -68,8 +68,11 @@ def RULE(view: ResultView) -> ToolResponse | None:
 
 def _by_flag(data: dict[str, Any]) -> str | None:
     members = MemberReader(data)
+    if not (present := members.present(_CUT)):
+        return None
     names = members.names()
-    name = next((name for name in members.present(_CUT) if members.get(name) is True), None)
+    name = next((name for name in present if members.get(name) is True), None)
+    # With a cursor the caller gets the rest by another call; with an id the flag is of an entity.
     if name is None or any(map(_GOES_ON.fullmatch, names)) or any(map(_THING.fullmatch, names)):
         return None
     has_content = any(isinstance(value, list | str | dict) and value for value in data.values())

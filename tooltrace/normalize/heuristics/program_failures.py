@@ -75,6 +75,10 @@ _CAPTURED = lazy(
     r"(?is)stdout: ?(?P<out>.*?)\s*\nstderr: ?(?P<err>.*?)\s*\n(?:exit ?code|return ?code|exit status): ?(?P<exit>[1-9]\d{0,2})"
 )
 """The captured output of a command that failed, with a caption for each stream."""
+_RAN = lazy(
+    r"(?s)Command: [^\n]*\nDirectory: [^\n]*\n(?:Output|Stdout): (?P<out>.*?)\n(?:Stderr: (?P<err>.*?)\n)?(?:Error: [^\n]*\n)?Exit Code: (?P<exit>[1-9]\d{0,2})\b.*"
+)
+"""The report of Gemini CLI about a command that failed."""
 
 _READS_SEVERAL = lazy(
     r"(?:cat|ls|wc|head|tail|grep|egrep|rg|find|du|stat|file|md5sum|sha\d+sum|tree): [^\n]{1,300}: (?:No such file or directory|Permission denied|Is a directory|Not a directory|Input/output error)"
@@ -97,7 +101,7 @@ def read_program_failure(words: str, text: str) -> ToolResponse | None:
     if _COMPILED.fullmatch(lines[0]):
         found = next(filter(None, map(_COMPILE_ERROR.fullmatch, lines)), None)
         return build_error(found["message"], text=text) if found else None
-    captured = _CAPTURED.fullmatch(words)
+    captured = _CAPTURED.fullmatch(words) or _RAN.fullmatch(words)
     if captured is not None:
         return build_error(
             captured["err"] or captured["out"] or words,
@@ -105,6 +109,7 @@ def read_program_failure(words: str, text: str) -> ToolResponse | None:
             type=f"exit_{captured['exit']}",
             text=text,
         )
+    # After the forms that contain such lines themselves.
     if any(map(OF_A_LOG.match, lines)):
         return None
     if _BEGUN_BY.fullmatch(lines[0]):

@@ -39,6 +39,7 @@ def RULE(view: ResultView) -> ToolResponse | None:
     return response.model_copy(update={"text": text})
 
 
+# ast.literal_eval would accept more than JSON's types, and deeply nested input can exhaust its stack.
 def parsed(text: str) -> Any:
     """Return the data of a text in Python's notation; None if it uses more than JSON's types."""
     try:

@@ -20,6 +20,7 @@ _WORDS = (
 )
 """Parts of words in lower case, with an underscore for a space; every report in English has one."""
 _HINTS = tuple(word.replace("_", " ") for word in _WORDS.split())
+# Signs that contain one of the words above need no search of their own.
 _OF_RUNTIMES = tuple(sign for sign in runtime_messages.SIGNS if not any(hint in sign for hint in _HINTS))
 _SIGNS = r"[\x{2600}-\x{27bf}\x{2e80}-\x{10ffff}\x{0400}-\x{06ff}]"
 """Letters of other scripts, and signs such as a cross."""

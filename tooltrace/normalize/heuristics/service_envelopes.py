@@ -136,6 +136,8 @@ def RULE(view: ResultView) -> ToolResponse | None:
 
 def _by_table(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
     names = members.names()
+    # Several envelopes may have the same code: the first whose message is present, and whose code is a failure,
+    # counts.
     for envelope in ENVELOPES:
         if envelope.code not in names:
             continue
@@ -200,8 +202,10 @@ def _by_status_word(data: dict[str, Any], members: MemberReader) -> ToolResponse
     if message is None or (isinstance(message, str) and is_no_error_phrase(message)):
         return None
     described = [name for name in unknown_members(data) if describes_an_entity(name)]
+    # The members of an entity mean that ``status`` is the state of a job or a host; an id beside a null result does
+    # not.
     if failed and described and not (described == ["id"] and members.get("error") == message and None in data.values()):
-        return None  # the state of a job or a host
+        return None
     members.pop("status")
     error_fields = read_error(message)
     if error_fields.get("code") is None:
@@ -308,6 +312,7 @@ def _nested(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
         return found
     if isinstance(status, dict) and set(status) == {"error"} and isinstance(status["error"], str):
         return build_error(status["error"], context={name: value for name, value in data.items() if name != "status"})
+    # An answer has one object that holds the error; with lists or several objects it holds data.
     holders = [value for name, value in data.items() if isinstance(value, dict) and name != "data"]
     if len(holders) != 1 or any(isinstance(value, list) for value in data.values()):
         return None

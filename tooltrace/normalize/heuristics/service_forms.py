@@ -19,6 +19,7 @@ _PLACES = frozenset({"html_attributions", "candidates", "predictions", "geocoded
 _NO_PLACE = frozenset({"NOT_FOUND", "INVALID_REQUEST", "OVER_QUERY_LIMIT", "OVER_DAILY_LIMIT", "REQUEST_DENIED"})
 _OF_A_DOCUMENT = frozenset({"id", "index", "type", "found"})
 _ENDED = frozenset({"failed", "stopped"})
+_OF_SENIVERSE = lazy(r"AP\d{6}")
 _REFUSAL = lazy(r"(?i).*\b(?:api key|api call frequency|rate limit|requests per (?:day|minute)|premium)\b.*")
 
 
@@ -116,6 +117,13 @@ def _alpha_vantage(_: dict[str, Any], members: MemberReader) -> ToolResponse | N
     return build_error(words) if alone and _REFUSAL.fullmatch(words) else None
 
 
+def _seniverse(_: dict[str, Any], members: MemberReader) -> ToolResponse | None:
+    """Read an error of Seniverse (weather): its words are in ``status``, its number in ``status_code``."""
+    words, number = members.get("status"), members.get("status_code")
+    stated = isinstance(words, str) and isinstance(number, str) and _OF_SENIVERSE.fullmatch(number)
+    return build_error(words, type=number) if stated and len(members.names()) == 2 else None
+
+
 READERS: Readers[Callable[[dict[str, Any], MemberReader], ToolResponse | None]] = (
     (frozenset({"function_error"}), _lambda),
     (frozenset({"non_field_errors"}), _django),
@@ -128,5 +136,6 @@ READERS: Readers[Callable[[dict[str, Any], MemberReader], ToolResponse | None]] 
     (frozenset({"search_metadata"}), _serpapi),
     (frozenset({"servedby"}), _mediawiki),
     (frozenset({"note", "information"}), _alpha_vantage),
+    (frozenset({"status_code"}), _seniverse),
 )
 MEMBERS = tuple({name for names, _ in READERS for name in names})

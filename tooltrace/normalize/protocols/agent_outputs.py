@@ -28,6 +28,7 @@ def VERCEL(view: ResultView) -> ToolResponse | None:
     kind = reader.get("type")
     if kind == "tool-result" and isinstance(reader.get("output"), dict):
         inner = VERCEL.read(ResultView(reader.pop("output")))
+        # The part around the output has the ids of the call, which the output itself lacks.
         rest = reader.remaining() or {}
         return None if inner is None else inner.model_copy(update={"context": {**rest, **(inner.context or {})}})
     if kind in ("error-text", "error-json") and "value" in reader:
@@ -99,13 +100,16 @@ def GEMINI_CODE(view: ResultView) -> ToolResponse | None:
     return build_error(text or outcome, _OUTCOMES[outcome], type=outcome, text=text)
 
 
-@builtin("openai_hosted_tool", "certain", Matches(members=("type", "outcome")))
+@builtin("openai_hosted_tool", "certain", Matches(members=("type", "outcome", "object")))
 def OPENAI_HOSTED(view: ResultView) -> ToolResponse | None:
-    """Read a failed call of a tool that OpenAI hosts, and the outcome of one command of its shell."""
+    """Read a failed call of a tool that OpenAI hosts, a failed response, and the outcome of one command of its shell."""
     if not isinstance(view.data, dict):
         return None
     data = view.data
     kind, outcome = data.get("type"), data.get("outcome")
+    if data.get("object") == "response" and data.get("status") == "failed" and isinstance(data.get("error"), dict):
+        rest = {name: value for name, value in data.items() if name != "error"}
+        return build_error(**merge_context(read_error(data["error"]), rest))
     if isinstance(kind, str) and kind.endswith(("_call", "_call_output")) and data.get("status") == "failed":
         error = data.get("error")
         error_fields = read_error(error) if error else {"message": f"{kind} failed"}

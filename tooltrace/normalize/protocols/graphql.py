@@ -23,6 +23,7 @@ def RULE(view: ResultView) -> ToolResponse | None:
         return None
     beside = [value for name, value in data.items() if name not in _MEMBERS]
     coded = all(isinstance(error.get("extensions"), dict) and "code" in error["extensions"] for error in data["errors"])
+    # GitHub and others add members of their own; they are allowed beside errors that have a code.
     if beside and not (coded and not any(isinstance(value, dict | list) for value in beside)):
         return None
     first = data["errors"][0]

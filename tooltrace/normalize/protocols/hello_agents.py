@@ -27,7 +27,7 @@ _LONGEST, _MOST_LINES = 2000, 6
 _MARK = r"(?:❌\s*)"
 _WRONG = lazy(rf"{_MARK}?错误\s*(?:\[(?P<code>[^\]\n]{{1,60}})\]\s*)?[:：]\s*(?P<message>.+)", re.DOTALL)
 _CROSS = lazy(rf"{_MARK}(?P<message>\S.*)", re.DOTALL)
-_WARNING = lazy(r"⚠\ufe0f?+\s*(?P<said>部分成功\s*[:：]\s*)?(?P<text>\S.*)", re.DOTALL)
+_WARNING = lazy(r"⚠\ufe0f?+\s*(?P<prefix>部分成功\s*[:：]\s*)?(?P<text>\S.*)", re.DOTALL)
 _LACKS = lazy(
     r"(?i)未|没有|没能|无法|不能|不可用|不存在|失败|跳过|忽略|超时|缺少|缺失|不足|不完整|截断|仅|只|部分|降级|出错|错误|异常|警告"
     r"|\b(?:no|not|only|some|part(?:ial|ly)?|skipped|ignored|missing|failed|could|cannot|unable|timed|truncated|incomplete"
@@ -47,6 +47,7 @@ def OBJECT(view: ResultView) -> ToolResponse | None:
     if not isinstance(data, dict) or not isinstance(data.get("status"), str) or "text" not in data:
         return None
     named = any(kind.rpartition(".")[2] == "ToolResponse" for kind in view.kinds)
+    # The class may have an enum with names in capitals; as data only the exact words count.
     status = _STATUSES.get(data["status"].lower() if named else data["status"])
     if status is None or not (named or (set(data) <= _MEMBERS and isinstance(data["text"], str))):
         return None
@@ -103,7 +104,7 @@ def _partial(text: str, warning: re.Match[str]) -> ToolResponse | None:
 
     ``部分成功`` is HelloAgents' own prefix of a partial response, whose text may be of any length.
     """
-    if not warning["said"] and not (_is_message(text.strip()) and _LACKS.search(warning["text"])):
+    if not warning["prefix"] and not (_is_message(text.strip()) and _LACKS.search(warning["text"])):
         return None
     reason = warning["text"].strip().partition("\n")[0]
     return build_response("partial", text, reason=reason)

@@ -48,6 +48,7 @@ def _is_result(names: AbstractSet[str]) -> bool:
     distinctive = names & _DISTINCTIVE
     if {"content", "ok"} <= names:
         return bool(distinctive)
+    # A row about a job often has an execution time, so this member alone does not make a result.
     return bool({"output", "error"} & names) and bool(distinctive - {"execution_time"})
 
 

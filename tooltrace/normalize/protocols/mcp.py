@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from tooltrace.core.codes import ToolErrorCode as C
 from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.exceptions.services import JSON_RPC as JSON_RPC_CODES
 from tooltrace.normalize.member_reader import MemberReader
 from tooltrace.normalize.response_builders import build_error, build_response, has_members, has_only
-from tooltrace.normalize.result_view import view_of as seen_of
+from tooltrace.normalize.result_view import view_of
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import guess_code_from_message, lookup_code, snake_case
 from tooltrace.normalize.transports.http_status import of_status
@@ -24,16 +25,6 @@ _ROOTS = ("mcp.types.JSONRPCMessage", "mcp.types.ServerResult")
 _ERRORS = ("mcp.types.ErrorData", "mcp_types.jsonrpc.ErrorData")
 _MEMBERS = ("content", "details", "_meta", "meta", "resultType", "result_type")
 _TEXTS = ("text", "input_text", "output_text")
-_RPC_CODES = {
-    -32700: C.INVALID_FORMAT,
-    -32600: C.INVALID_PARAM,
-    -32601: C.NOT_FOUND,
-    -32602: C.INVALID_PARAM,
-    -32603: C.INTERNAL_ERROR,
-    -32000: C.NETWORK_ERROR,  # MCP's SDKs: the connection was closed
-    -32001: C.TIMEOUT,  # MCP's SDKs: no answer in time
-    -32002: C.NOT_FOUND,  # MCP: no such resource
-}
 
 
 class MessageContent(NamedTuple):
@@ -91,6 +82,7 @@ def _unrooted(view: ResultView) -> Any:
 
 def _is_result(data: dict[str, Any]) -> bool:
     members = members_of(data)
+    # mcp 2: the server asks for input instead of answering.
     if members.pop("result_type") == "input_required":
         return True
     if "type" in data or "role" in data or ("content" not in data and "structured_content" not in members):
@@ -117,6 +109,7 @@ def _call_tool_result(members: MemberReader, also: dict[str, Any]) -> ToolRespon
     failed, odd = flag(members, "is_error")
     awaits = members.pop("result_type", only=str)
     rest = members.remaining() or {}
+    # The SDKs call the member ``meta``, the protocol ``_meta``: the record has the protocol's name.
     if "meta" in rest and "_meta" not in rest:
         rest["_meta"] = rest.pop("meta")
     if isinstance(structured, dict) and rest.get("data") in (structured, structured.get("result", structured)):
@@ -165,7 +158,7 @@ def _rpc_code(number: int | None, message: str) -> str:
         return worded
     if number is not None and 400 <= number < 600:
         return of_status(number).code
-    known = None if number is None else _RPC_CODES.get(number)
+    known = None if number is None else JSON_RPC_CODES.get(number)
     return known or (C.API_ERROR if worded == C.EXECUTION_ERROR else worded)
 
 
@@ -211,7 +204,7 @@ def fault(text: str, data: Any = None, *, kind: str | None = None, **fields: Any
 
     Text and data are both kept.
     """
-    reading = _read_error_body(data) or _read_error_body(seen_of(text).data)
+    reading = _read_error_body(data) or _read_error_body(view_of(text).data)
     message = reading.pop("message", None) or text
     type_ = reading.pop("type", None)
     code = reading.pop("code", None) or (type_ and lookup_code(type_)) or guess_code_from_message(message)
@@ -261,6 +254,7 @@ def members_of(data: Mapping[str, Any]) -> MemberReader:
 def flag(members: MemberReader, name: str) -> tuple[bool, Any]:
     """Return whether a member is true (also "true" or 1), and the member's value if it is not a boolean."""
     value = members.pop(name)
+    # Some servers and gateways send booleans as texts or numbers.
     is_true = value is True or value == 1 or (isinstance(value, str) and value.lower() == "true")
     return is_true, None if isinstance(value, bool) else value
 

@@ -46,6 +46,7 @@ def _execution(data: dict[str, Any]) -> ToolResponse | None:
     error = data.get("error")
     if not isinstance(error, dict) or not set(data) <= _EXECUTION or not has_members(data, "results", "logs"):
         return None
+    # All three members, because ``error`` with a name occurs in answers of other services.
     if not _texts(error, "name", "value") or set(error) != {"name", "value", "traceback"}:
         return None
     rest = {name: value for name, value in data.items() if name != "error"}

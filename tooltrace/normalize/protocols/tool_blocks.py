@@ -171,6 +171,7 @@ def OPENAI(view: ResultView) -> ToolResponse | None:
         return None
     members.pop("role")
     meta, content_ = _ids(members, "tool_call_id", "tool_name", "name"), members.pop("content")
+    # OpenAI's message has neither member: then its content decides whether the tool failed.
     stated = members.get("is_error", "status") is not None
     failed, odd = flag(members, "is_error")
     status = members.pop("status", only=str)

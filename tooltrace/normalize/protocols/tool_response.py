@@ -23,6 +23,7 @@ def RULE(view: ResultView) -> ToolResponse | None:
     data = view.data
     if not isinstance(data, dict) or not _is_tool_response(data):
         return None
+    # pydantic would accept such a value silently, and the record would state what the tool did not.
     if _converts(data):
         return _repaired(data)
     try:
@@ -93,6 +94,8 @@ def _move_meta(fields: dict[str, Any], moved: dict[str, Any]) -> None:
     if meta is None:
         return
     faulty = _odd(meta) | (set(meta) - _META)
+    # First without the members known to be faulty; what pydantic rejects beyond them is removed in the second
+    # attempt.
     sound = {name: value for name, value in meta.items() if name not in faulty}
     try:
         fields["meta"] = ResponseMeta.model_validate(sound)

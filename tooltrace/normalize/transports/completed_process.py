@@ -114,6 +114,7 @@ def _command(args: Any) -> str:
 
 
 def _ended(status: int) -> str:
+    # Python reports a signal as a negative status, a shell as 128 and the number of the signal.
     number = -status if status < 0 else status - 128 if 128 < status < 160 else 0
     try:
         name = signal.Signals(number).name

@@ -17,6 +17,7 @@ from tooltrace.normalize.exceptions.codes import wait_words
 from tooltrace.normalize.exceptions.custom_readers import safe_getattr, safe_int
 from tooltrace.normalize.response_builders import build_error, build_response, read_error, text_of
 from tooltrace.normalize.rule import Matches, ResultView, builtin
+from tooltrace.normalize.terms import SPENT_QUOTA
 from tooltrace.normalize.transports.http_status import lower_headers, of_status
 
 KINDS: tuple[str, ...] = (
@@ -76,7 +77,7 @@ def RULE(view: ResultView) -> ToolResponse | None:
         return build_response("success", body, data, context=context)
     if 300 <= status < 400:
         to = response["headers"].get("location")
-        reason = f"{_phrase(response)}: the redirect{f' to {_bare(to)}' if to else ''} was not followed"
+        reason = f"{_phrase(response)}: the redirect{f' to {_without_secrets(to)}' if to else ''} was not followed"
         return build_response("partial", body, data, reason=reason, context=context)
     return _failure(response, data, context)
 
@@ -89,7 +90,7 @@ def _failure(response: dict[str, Any], data: Any, context: dict[str, Any]) -> To
     error_type = next(
         (word for name in ("type", "code") if isinstance(word := error.get(name), str) and word != "about:blank"), None
     )
-    again = False if error.get("code") == "insufficient_quota" else verdict.retryable
+    again = False if error.get("code") == SPENT_QUOTA else verdict.retryable
     wait = None if again is False else verdict.retry_after_s
     if data is None and response.get("body"):
         context["body"] = response["body"]
@@ -113,7 +114,7 @@ def _error_members(body: Any) -> dict[str, Any]:
         return {"message": body} if isinstance(body, str) else {}
     detail = body.get("detail")
     if isinstance(detail, list) and detail and all(isinstance(each, dict) and "msg" in each for each in detail):
-        return {"message": "; ".join(map(_at, detail))}
+        return {"message": "; ".join(map(_invalid_parameter, detail))}
     inner = next((found for name in ("error", "errors", "fault", "Error") if (found := body.get(name))), None)
     if isinstance(inner, dict | list):
         return read_error(inner)
@@ -123,7 +124,7 @@ def _error_members(body: Any) -> dict[str, Any]:
     return read_error(body)
 
 
-def _at(fault: dict[str, Any]) -> str:
+def _invalid_parameter(fault: dict[str, Any]) -> str:
     """Return which parameter is wrong and why, from an item in FastAPI's form."""
     place = fault.get("loc")
     where = ".".join(map(str, place)) if isinstance(place, list) else ""
@@ -134,7 +135,7 @@ def _context(response: dict[str, Any]) -> dict[str, Any]:
     context = {name: response.get(name) for name in ("status_code", "reason", "method", "url") if response.get(name)}
     headers = {name: value for name, value in response["headers"].items() if re.fullmatch(_RECORDED_HEADERS, name)}
     if "location" in headers:
-        headers["location"] = _bare(headers["location"])
+        headers["location"] = _without_secrets(headers["location"])
     size, body = response.get("body_bytes"), response.get("body")
     if size is None:
         context["body_read"] = False
@@ -191,8 +192,9 @@ def _read(value: Any) -> bytes | None:
     Reads the attributes in which the clients cache a body: their ``content``, ``text`` and ``data`` would read the
     stream.
     """
-    error_type = safe_getattr(value, "__dict__")
-    attributes = error_type if type(error_type) is dict else {}
+    attributes = safe_getattr(value, "__dict__")
+    if type(attributes) is not dict:
+        return None
     for name in ("_content", "_body"):
         body = attributes.get(name)
         if type(body) is bytes:
@@ -220,14 +222,14 @@ def _url(value: Any) -> str | None:
         url = safe_getattr(value, *path)
         if url is not None:
             try:
-                return _bare(str(url))[:2000] or None
+                return _without_secrets(str(url))[:2000] or None
             except BaseException as error:  # str() of a foreign object may raise
                 pass_on_signal(error)
                 return None
     return None
 
 
-def _bare(url: str) -> str:
+def _without_secrets(url: str) -> str:
     """Return ``url`` without its possible secrets: user and password, values of the query, fragment.
 
     The tool's arguments hold those values already.

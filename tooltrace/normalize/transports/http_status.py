@@ -62,6 +62,7 @@ def of_status(status: int, headers: Mapping[str, str] | None = None) -> ErrorCla
     spent = any(headers.get(name) == "0" for name in _REMAINING)
     if status == 403 and (spent or "retry-after" in headers):  # GitHub reports a rate limit as 403
         known = STATUSES[429]
+    # A wait is of no use if the same call can never succeed.
     if (advice_for(known.code).retryable if known.retryable is None else known.retryable) is False:
         return known
     return known._replace(retry_after_s=retry_after(headers, resets=known.code == C.RATE_LIMIT))
@@ -90,6 +91,7 @@ def lower_headers(headers: Any) -> dict[str, str]:
 
     Keeps only texts, and only the first two hundred headers.
     """
+    # hasattr on the type: an instance may compute any attribute, as a mock does.
     pairs = headers.items() if hasattr(type(headers), "items") else headers
     out: dict[str, str] = {}
     for number, (name, value) in enumerate(pairs):

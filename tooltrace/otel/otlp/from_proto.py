@@ -45,6 +45,7 @@ def logs_from_proto(data: bytes, *, refused: Refused = lambda _: None) -> Iterat
 def _read(
     data: bytes, kind: type[_Message], read: Callable[[_Message, dict[str, Any]], _Form], refused: Refused
 ) -> Iterator[_Form]:
+    # Each item is parsed alone, so that one bad item does not refuse the request, and memory holds one at a time.
     for group in groups(data):
         about = _about(group.resource, group.scope)
         for item in group.items:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeVar, get_args
 
+from tooltrace.otel.otlp.grouping import by_resource_and_scope
 from tooltrace.otel.otlp.json_values import (
     MAX_DEPTH,
     MalformedOtlp,
@@ -68,18 +69,15 @@ def logs_to_json(forms: Iterable[LogData]) -> Object:
 
 
 def _grouped(forms: Iterable[_Form], scopes: str, items: str, write: Callable[[_Form], Object]) -> list[Object]:
-    resources: dict[str, Object] = {}
-    places: dict[tuple[str, str | None, str | None], list[Object]] = {}
-    for form in forms:
-        about = pairs(form.resource)
-        resource = repr(about)  # a list of dicts cannot be hashed
-        place = (resource, form.scope, form.scope_version)
-        if place not in places:
-            group = resources.setdefault(resource, {"resource": {"attributes": about}, scopes: []})
-            places[place] = []
-            group[scopes].append({"scope": _scope(form), items: places[place]})
-        places[place].append(write(form))
-    return list(resources.values())
+    return [
+        {
+            "resource": {"attributes": pairs(of_resource[0][0].resource)},
+            scopes: [
+                {"scope": _scope(of_scope[0]), items: [write(form) for form in of_scope]} for of_scope in of_resource
+            ],
+        }
+        for of_resource in by_resource_and_scope(forms)
+    ]
 
 
 def _scope(form: SpanData | LogData) -> Object:
@@ -116,6 +114,7 @@ def _link(link: LinkData) -> Object:
 def _log(form: LogData) -> Object:
     return {
         "timeUnixNano": time_of(form.time_ns),
+        # The specification requires the time of observation; our events are observed when they happen.
         "observedTimeUnixNano": time_of(form.time_ns),
         **_known(severityNumber=form.severity),
         **({} if form.body is None else {"body": any_value(form.body)}),

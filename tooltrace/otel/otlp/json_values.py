@@ -201,6 +201,7 @@ def nanoseconds(holder: Object, name: str) -> int:
 def integer(value: Any) -> int | None:
     """Return a whole number, also from its text; None if ``value`` is neither."""
     if isinstance(value, str):
+        # Bounded, because int() of a very long text takes quadratic time.
         digits = value.removeprefix("-")
         return int(value) if digits.isascii() and digits.isdigit() and len(digits) < 25 else None
     if isinstance(value, float):

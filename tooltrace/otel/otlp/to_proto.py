@@ -21,6 +21,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
 
 from tooltrace.otel import attributes as names
+from tooltrace.otel.otlp.grouping import by_resource_and_scope
 from tooltrace.otel.span_codec import SCOPE
 from tooltrace.otel.span_data import LogData, SpanData, SpanKindName, SpanStatus
 from tooltrace.redact.texts import fix_unicode
@@ -105,6 +106,7 @@ def histograms_to_proto(forms: Iterable[HistogramPoint]) -> ExportMetricsService
 
 def any_value(value: Any, depth: int = MAX_DEPTH) -> AnyValue:
     """Return ``value`` as an ``AnyValue``; a type that OpenTelemetry does not have becomes text."""
+    # Texts first: most attributes are texts, and a bool must come before int, whose subclass it is.
     if value is None:
         return AnyValue()
     if isinstance(value, str):
@@ -145,21 +147,17 @@ def attributes_of(values: Mapping[str, Any], depth: int = MAX_DEPTH) -> list[Key
 def _grouped(
     forms: Iterable[_Form], write: Callable[[_Form], _Item]
 ) -> list[tuple[Resource, list[tuple[InstrumentationScope, list[_Item]]]]]:
-    resources: dict[str, tuple[Resource, list[tuple[InstrumentationScope, list[_Item]]]]] = {}
-    places: dict[tuple[str, str | None, str | None], list[_Item]] = {}
-    for form in forms:
-        resource = repr(form.resource)  # attribute values may be lists, which cannot be hashed
-        place = (resource, form.scope, form.scope_version)
-        if place not in places:
-            if resource not in resources:
-                resources[resource] = (Resource(attributes=attributes_of(form.resource)), [])
-            places[place] = []
-            scope = InstrumentationScope(
-                name=fix_unicode(form.scope or ""), version=fix_unicode(form.scope_version or "")
-            )
-            resources[resource][1].append((scope, places[place]))
-        places[place].append(write(form))
-    return list(resources.values())
+    return [
+        (
+            Resource(attributes=attributes_of(of_resource[0][0].resource)),
+            [(_scope(of_scope[0]), [write(form) for form in of_scope]) for of_scope in of_resource],
+        )
+        for of_resource in by_resource_and_scope(forms)
+    ]
+
+
+def _scope(form: SpanData | LogData | HistogramPoint) -> InstrumentationScope:
+    return InstrumentationScope(name=fix_unicode(form.scope or ""), version=fix_unicode(form.scope_version or ""))
 
 
 def _schema(scope: InstrumentationScope) -> str:

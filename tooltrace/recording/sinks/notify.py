@@ -56,6 +56,7 @@ class BatchSinks:
         """Pass ``item`` to the metric, the application's log and the events of OpenTelemetry."""
         try:
             if isinstance(item, Attempt):
+                # events need the record; the log line and the metric of a plain call do not
                 if not item.plain or self._events:
                     self._notify_of_call(item)
                 else:

@@ -92,6 +92,7 @@ class Sandbox:
     async def _pop_process(self) -> asyncio.subprocess.Process:
         starting, self._next_process = self._next_process, None
         process = await starting if starting is not None else await _start()
+        # a process that waited may have been killed meanwhile, by the system for example
         return process if process.returncode is None else await _start()
 
 

@@ -44,8 +44,7 @@ def main() -> None:
     request = sys.stdin.buffer.readline()
     if not request:
         return
-    sys.stdout.buffer.write(orjson.dumps(_response(json.loads(request))))
-    sys.stdout.buffer.flush()
+    _write_response(_response(json.loads(request)))
     os._exit(0)  # a normal exit would wait for DuckDB threads that are busy with an interrupted query
 
 
@@ -79,6 +78,7 @@ def _lock_down(con: DuckDBPyConnection, limits: SandboxLimits, file: str | None)
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")
     _lower_limit(resource.RLIMIT_AS, address_space() + limits.memory_bytes + limits.headroom_bytes)
+    # twice the time that two threads may use: the kernel ends the process only where the timer below has failed
     _lower_limit(resource.RLIMIT_CPU, 2 * (int(2 * limits.seconds + GRACE_SECONDS) + 2))
     _lower_limit(resource.RLIMIT_CORE, 0)
     _lower_limit(resource.RLIMIT_FSIZE, limits.file_bytes)
@@ -112,6 +112,7 @@ def _timed(con: DuckDBPyConnection, sql: str, limits: SandboxLimits, request: di
         timed_out.set()
         con.interrupt()
         time.sleep(GRACE_SECONDS)
+        # the query did not stop: this thread answers and ends the process, because the main thread cannot
         try:
             _write_response({"error": time_exceeded(limits)})
         finally:

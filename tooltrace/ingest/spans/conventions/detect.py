@@ -88,6 +88,7 @@ def parse_tool_call(form: SpanData) -> SpanToolCall | None:
         return None
     fields: dict[str, Any] = {}
     for convention in found:
+        # The fields found before win: the conventions are in order of precedence.
         fields = {**_read(convention, form), **fields}
     fields["arguments"] = named(fields.get("arguments"))
     return SpanToolCall(form=form, conventions=tuple(convention.name for convention in found), **fields)
@@ -101,6 +102,8 @@ def _read(convention: SpanConvention, form: SpanData) -> dict[str, Any]:
             value = form.attributes.get(key)
             if value is None or (field == "call_id" and value == NOT_SPECIFIED):
                 continue
+            # Only results are parsed here; arguments are unwrapped and parsed below, after the convention's
+            # corrections.
             fields[field] = value if key in convention.texts else structure(value) if field == "result" else value
             break
     convention.correct(fields, form)

@@ -32,6 +32,7 @@ _MAX_METADATA_LENGTH: Final = 8192
 
 def stated_context(attributes: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """Return the agent and the conversation that a span with ``attributes`` states; None where it states none."""
+    # Asked for every span, also those of databases and HTTP, which have none of these attributes.
     if CONTEXT.isdisjoint(attributes):
         return None, None
     about_agents = any(key in attributes for key in _ABOUT_AGENTS)

@@ -22,6 +22,7 @@ def _knows(_name: str, attributes: Mapping[str, Any]) -> bool:
 
 def _correct(fields: dict[str, Any], form: SpanData) -> None:
     fields.setdefault("tool", form.name)
+    # The same attribute holds the message of a warning, which is not a failure.
     if form.attributes.get(_LEVEL) != "ERROR":
         fields.pop("error_message", None)
     else:

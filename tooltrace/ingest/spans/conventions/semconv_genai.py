@@ -22,6 +22,7 @@ def _knows(_name: str, attributes: Mapping[str, Any]) -> bool:
     operation = attributes.get(names.OPERATION_NAME)
     if operation is not None:
         return bool(operation == names.EXECUTE_TOOL and attributes.get(names.TOOL_NAME) != MERGED_TOOLS)
+    # Some libraries leave out the operation; then a tool's name is enough, unless another convention states the kind.
     return names.TOOL_NAME in attributes and not any(key in attributes for key in OTHER_KINDS)
 
 
