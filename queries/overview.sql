@@ -94,7 +94,7 @@ attempts_counted AS (
     FROM scoped
     GROUP BY is_now
 ),
--- only calls with several finished attempts are grouped: most calls have one attempt
+-- most calls have one attempt and need no grouping
 multi_attempt_calls AS (
     SELECT
         is_now,
@@ -106,13 +106,7 @@ multi_attempt_calls AS (
         SELECT is_now, /* rollups */ coalesce(md5_number_lower(draw_key(min(conversation_id), min(trace_id))), /* end rollups */ text_key(draw_key(min(conversation_id), min(trace_id))) /* rollups */ ) /* end rollups */ AS cluster, count(*) AS finished, count(*) FILTER (WHERE failed) AS failures,
             arg_max(failed, attempt_order(attempt, started_at, span_id)) AS last_failed
         FROM scoped
-        WHERE finished AND call_number IN (
-            SELECT call_number
-            FROM scoped
-            WHERE finished AND call_number IN (SELECT call_hash FROM repeated_calls)
-            GROUP BY call_number
-            HAVING count(*) > 1
-        )
+        WHERE finished AND call_number IN (SELECT call_hash FROM repeated_calls)
         GROUP BY is_now, call_number
     )
     GROUP BY is_now, cluster
@@ -128,12 +122,15 @@ per_cluster AS (
             count(*) FILTER (WHERE s.finished) AS attempts,
             count(*) FILTER (WHERE s.failed) AS failures,
             count(s.ms) AS timed,
-            count(*) FILTER (WHERE s.ms > a.p95) AS slow,
+            count(*) FILTER (WHERE s.ms > CASE WHEN s.is_now THEN p.p95_now ELSE p.p95_before END) AS slow,
             0 AS extra_attempts,
             0 AS recovered,
             0 AS retried
         FROM scoped AS s
-        JOIN attempts_counted AS a ON a.is_now = s.is_now
+        CROSS JOIN (
+            SELECT max(CASE WHEN is_now THEN p95 END) AS p95_now, max(CASE WHEN NOT is_now THEN p95 END) AS p95_before
+            FROM attempts_counted
+        ) AS p
         GROUP BY ALL
         UNION ALL
         SELECT is_now, cluster, NULL, 0, 0, 0, 0, extra_attempts, recovered, retried

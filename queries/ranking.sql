@@ -108,29 +108,10 @@ bounds AS (
     )
 ),
 -- most calls have one attempt and need no grouping
-repeated AS (
-    SELECT call_number FROM scoped WHERE call_number IN (SELECT call_hash FROM repeated_calls) GROUP BY call_number HAVING count(*) > 1
+multi_attempts AS NOT MATERIALIZED (
+    SELECT * FROM scoped WHERE call_number IN (SELECT call_hash FROM repeated_calls)
 ),
-multi_attempts AS (
-    SELECT * FROM scoped WHERE call_number IN (SELECT call_number FROM repeated)
-),
-call_totals AS (
-    SELECT
-        /* by names */ tool, /* end by */
-        call_tool,
-        own_cluster AS cluster,
-        1 AS attempts,
-        ms,
-        failed,
-        CASE WHEN failed THEN at_us END AS last_failed_us,
-        at_us,
-        at_us AS first_us,
-        release,
-        CASE WHEN failed THEN coalesce(code, '') END AS code,
-        CASE WHEN failed THEN left(error_message, 500) END AS message
-    FROM scoped
-    WHERE call_number NOT IN (SELECT call_number FROM repeated)
-    UNION ALL
+multi_calls AS MATERIALIZED (
     SELECT
         /* by names */ tool, /* end by */
         call_tool,
@@ -148,6 +129,25 @@ call_totals AS (
             THEN left(arg_max(coalesce(error_message, ''), attempt_order(attempt, started_at, span_id)), 500) END AS message
     FROM multi_attempts
     GROUP BY /* by names */ tool, /* end by */ call_tool, call_number
+),
+call_totals AS NOT MATERIALIZED (
+    SELECT
+        /* by names */ tool, /* end by */
+        call_tool,
+        own_cluster AS cluster,
+        1 AS attempts,
+        ms,
+        failed,
+        CASE WHEN failed THEN at_us END AS last_failed_us,
+        at_us,
+        at_us AS first_us,
+        release,
+        CASE WHEN failed THEN coalesce(code, '') END AS code,
+        CASE WHEN failed THEN left(error_message, 500) END AS message
+    FROM scoped
+    WHERE call_number NOT IN (SELECT call_hash FROM repeated_calls)
+    UNION ALL
+    SELECT * FROM multi_calls
 ),
 timed AS (
     SELECT /* by names */ tool, /* end by */ quantile_cont(ms, 0.95) FILTER (WHERE NOT from_cache) AS p95
@@ -216,9 +216,9 @@ tool_totals AS (
     FROM per_cluster
     GROUP BY ALL
 ),
--- the calls of each tool's history, without the order of attempts because that is cheap: a call failed if all attempts did
-earlier AS (
-    SELECT tool AS base_tool, 1 AS is_history, text_key(draw_key(min(conversation_id), min(trace_id))) AS cluster,
+-- the calls of each tool in the 7 days before, without the order of attempts because that is cheap: a call failed if all did
+history_calls AS (
+    SELECT tool AS base_tool, text_key(draw_key(min(conversation_id), min(trace_id))) AS cluster,
         min(epoch_us(started_at)) AS first_us,
         CASE WHEN bool_and(status = 'error' AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic')) THEN 1 ELSE 0 END AS failed
     FROM attempts
@@ -226,72 +226,72 @@ earlier AS (
       AND started_at < $since AND started_at >= CAST($since AS TIMESTAMP) - to_seconds(604800)
       AND ($tool IS NULL OR tool = $tool)
     GROUP BY tool, call_hash
+),
+with_history AS (
+    SELECT base_tool FROM history_calls GROUP BY base_tool HAVING count(*) >= 20
+),
+-- the other tools have the calls of the first half of the window too
+earlier AS (
+    SELECT base_tool, cluster, first_us, failed
+    FROM history_calls
     UNION ALL
-    SELECT call_tool AS base_tool, 0 AS is_history, own_cluster AS cluster,
+    SELECT call_tool AS base_tool, own_cluster AS cluster,
         at_us AS first_us,
         CASE WHEN failed THEN 1 ELSE 0 END AS failed
     FROM scoped
     CROSS JOIN bounds
-    WHERE at_us < middle AND call_number NOT IN (SELECT call_number FROM repeated)
+    WHERE at_us < middle
+      AND call_tool NOT IN (SELECT base_tool FROM with_history)
+      AND call_number NOT IN (SELECT call_hash FROM repeated_calls)
     UNION ALL
-    SELECT call_tool AS base_tool, 0 AS is_history, text_key(draw_key(min(conversation_id), min(trace_id))) AS cluster,
+    SELECT call_tool AS base_tool, text_key(draw_key(min(conversation_id), min(trace_id))) AS cluster,
         min(at_us) AS first_us,
         CASE WHEN bool_and(failed) THEN 1 ELSE 0 END AS failed
     FROM multi_attempts
     CROSS JOIN bounds
     WHERE at_us < middle
+      AND call_tool NOT IN (SELECT base_tool FROM with_history)
     GROUP BY call_tool, call_number
 ),
 earlier_clusters AS (
-    SELECT base_tool, cluster,
-        min(first_us) AS first_us,
-        sum(is_history) AS old_calls,
-        sum(is_history * failed) AS old_failed,
-        count(*) AS all_calls,
-        sum(failed) AS all_failed
+    SELECT base_tool, cluster, min(first_us) AS first_us, count(*) AS calls, sum(failed) AS failed_calls
     FROM earlier
     GROUP BY base_tool, cluster
 ),
 -- the starts that several clusters share: these clusters have no order
 tied_earlier AS (
-    SELECT first_us FROM earlier_clusters WHERE all_calls > 1 GROUP BY base_tool, first_us HAVING count(*) > 1
+    SELECT first_us FROM earlier_clusters WHERE calls > 1 GROUP BY base_tool, first_us HAVING count(*) > 1
 ),
 earlier_in_order AS (
-    SELECT *,
-        lag(old_calls) OVER in_time AS old_before,
-        lag(old_failed) OVER in_time AS old_failed_before,
-        lag(all_calls) OVER in_time AS all_before,
-        lag(all_failed) OVER in_time AS all_failed_before
+    SELECT *, lag(calls) OVER in_time AS calls_before, lag(failed_calls) OVER in_time AS failed_before
     FROM earlier_clusters
-    WHERE all_calls > 1 AND first_us NOT IN (SELECT first_us FROM tied_earlier)
+    WHERE calls > 1 AND first_us NOT IN (SELECT first_us FROM tied_earlier)
     WINDOW in_time AS (PARTITION BY base_tool ORDER BY first_us)
     UNION ALL
-    SELECT *, NULL AS old_before, NULL AS old_failed_before, NULL AS all_before, NULL AS all_failed_before
+    SELECT *, NULL AS calls_before, NULL AS failed_before
     FROM earlier_clusters
-    WHERE all_calls <= 1 OR first_us IN (SELECT first_us FROM tied_earlier)
+    WHERE calls <= 1 OR first_us IN (SELECT first_us FROM tied_earlier)
 ),
 summed AS (
     SELECT base_tool,
-        sum(old_calls) AS old_calls,
-        sum(old_failed) AS old_failed,
-        chained_clusters(old_failed, old_calls, old_failed_before, old_before) AS old_effective,
-        count(*) FILTER (WHERE old_calls > 0) AS old_clusters,
-        sum(all_calls) AS all_calls,
-        sum(all_failed) AS all_failed,
-        chained_clusters(all_failed, all_calls, all_failed_before, all_before) AS all_effective
+        CASE WHEN base_tool IN (SELECT base_tool FROM with_history) THEN 1 ELSE 0 END AS is_history,
+        sum(calls) AS calls,
+        sum(failed_calls) AS failed_calls,
+        chained_clusters(failed_calls, calls, failed_before, calls_before) AS effective,
+        count(*) AS clusters
     FROM earlier_in_order
     GROUP BY base_tool
 ),
 -- n calls and k failed calls, with the 20 additional calls that failed at 5 %; effect: their design effect
 chosen AS (
     SELECT base_tool,
-        CASE WHEN old_calls >= 20 THEN old_calls ELSE all_calls END + 20.0 AS n,
-        CASE WHEN old_calls >= 20 THEN old_failed ELSE all_failed END + 1.0 AS k,
-        CASE WHEN old_calls >= 20 THEN old_calls / old_effective ELSE coalesce(all_calls / all_effective, 1) END AS effect,
-        CASE WHEN old_calls >= 20 AND too_few_draws(old_clusters, old_calls, 0) THEN 1 ELSE 0 END AS few_old_clusters,
-        CASE WHEN old_calls >= 20 THEN 1.0 * old_failed / old_calls END AS old_rate,
-        CASE WHEN old_calls >= 20 THEN cluster_high(old_failed, old_calls, old_effective) END AS old_high,
-        CASE WHEN old_calls >= 20 THEN 0.5 ELSE 0.05 END AS max_rate
+        calls + 20.0 AS n,
+        failed_calls + 1.0 AS k,
+        coalesce(calls / effective, 1) AS effect,
+        CASE WHEN is_history = 1 AND too_few_draws(clusters, calls, 0) THEN 1 ELSE 0 END AS few_old_clusters,
+        CASE WHEN is_history = 1 THEN 1.0 * failed_calls / calls END AS old_rate,
+        CASE WHEN is_history = 1 THEN cluster_high(failed_calls, calls, effective) END AS old_high,
+        CASE WHEN is_history = 1 THEN 0.5 ELSE 0.05 END AS max_rate
     FROM summed
 ),
 -- a rate above max_rate is replaced by 5 %, which has no uncertainty
