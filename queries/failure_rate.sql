@@ -86,10 +86,6 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- only calls with several attempts are sorted, because most have one
-multi_attempt_calls AS (
-    SELECT call_number FROM scoped WHERE call_number IN (SELECT call_hash FROM repeated_calls) GROUP BY call_number HAVING count(*) > 1
-),
 -- first_trace: one for all attempts of a call without a conversation, although each may have its own trace
 retried_calls AS (
     SELECT
@@ -97,7 +93,7 @@ retried_calls AS (
         arg_max(span_number, attempt_order(attempt_no, started, span_id)) FILTER (WHERE finished) AS last_span,
         min(lone_trace) AS first_trace
     FROM scoped
-    WHERE call_number IN (SELECT call_number FROM multi_attempt_calls)
+    WHERE call_number IN (SELECT call_hash FROM repeated_calls)
     GROUP BY call_number
 ),
 /* rollups */

@@ -74,10 +74,6 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- calls with several attempts in the window; most calls have one attempt and need no sorting
-multi_attempt_calls AS (
-    SELECT call_hash AS call_number FROM scoped WHERE call_hash IN (SELECT call_hash FROM repeated_calls) GROUP BY call_hash HAVING count(*) > 1
-),
 -- end_span: the attempt that ended the call, its last finished one, or its last one if none finished
 ended AS (
     SELECT *, first_value(span_id) OVER (
@@ -85,7 +81,7 @@ ended AS (
         ORDER BY finished DESC, attempt_order(attempt, started_at, span_id) DESC
     ) AS end_span
     FROM scoped
-    WHERE call_hash IN (SELECT call_number FROM multi_attempt_calls)
+    WHERE call_hash IN (SELECT call_hash FROM repeated_calls)
 ),
 -- only calls with several attempts, in order of time
 chained AS (
@@ -159,7 +155,7 @@ single_clusters AS (
         count(tool_ms) FILTER (WHERE finished) AS timed,
         count(*) AS n
     FROM scoped
-    WHERE call_hash NOT IN (SELECT call_number FROM multi_attempt_calls)
+    WHERE call_hash NOT IN (SELECT call_hash FROM repeated_calls)
     GROUP BY ALL
 ),
 repeated_clusters AS (

@@ -54,14 +54,10 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- call ids with several attempts; most calls have one attempt and need no sorting
-multi_attempt_calls AS (
-    SELECT call_hash AS call_number FROM scoped WHERE call_hash IN (SELECT call_hash FROM repeated_calls) GROUP BY call_hash HAVING count(*) > 1
-),
 numbered AS (
     SELECT *, cluster_hash AS cluster, 1 AS attempt_no
     FROM scoped
-    WHERE call_hash NOT IN (SELECT call_number FROM multi_attempt_calls)
+    WHERE call_hash NOT IN (SELECT call_hash FROM repeated_calls)
     UNION ALL
     SELECT *,
         text_key(draw_key(conversation_id, min(trace_id) OVER (PARTITION BY call_hash))) AS cluster,
@@ -70,7 +66,7 @@ numbered AS (
             ORDER BY finished DESC, attempt_order(attempt, started_at, span_id)
         ) AS attempt_no
     FROM scoped
-    WHERE call_hash IN (SELECT call_number FROM multi_attempt_calls)
+    WHERE call_hash IN (SELECT call_hash FROM repeated_calls)
 ),
 -- the attempts of a conversation in a window: n of them, f failed, r were retries
 clustered AS (

@@ -55,16 +55,12 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- call ids with several attempts; most calls have one attempt and need no sorting
-multi_attempt_calls AS (
-    SELECT call_hash AS call_number FROM scoped WHERE call_hash IN (SELECT call_hash FROM repeated_calls) GROUP BY call_hash HAVING count(*) > 1
-),
 numbered AS (
     SELECT *, row_number() OVER (
         PARTITION BY call_hash ORDER BY finished DESC, attempt_order(attempt, started_at, span_id)
     ) AS attempt_no
     FROM scoped
-    WHERE call_hash IN (SELECT call_number FROM multi_attempt_calls)
+    WHERE call_hash IN (SELECT call_hash FROM repeated_calls)
 ),
 with_success AS (
     SELECT *,
@@ -94,7 +90,7 @@ ended AS (
             CASE WHEN finished AND status <> 'error' THEN 1 END AS success_no,
             trace_id AS first_trace
         FROM scoped
-        WHERE call_hash NOT IN (SELECT call_number FROM multi_attempt_calls)
+        WHERE call_hash NOT IN (SELECT call_hash FROM repeated_calls)
     ) AS all_calls
     GROUP BY ALL
 ),
