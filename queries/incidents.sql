@@ -59,7 +59,7 @@
 --   in n trials, p^r (1 + (n - r) (1 - p)): Feller 1968, volume 1, XIII.7, times the number of places that s successes can
 --   have between them, and (s + 1) (s + 2) for the choice of s (Bonferroni); rate with the prior Beta(1/2, 1/2) of Jeffreys
 --   1946; conversations: beta-binomial (Skellam 1948), correlation by moments (Kleinman 1973)
-WITH scoped AS (
+WITH scoped AS NOT MATERIALIZED (
     -- reads attempts: tool_calls without the messages to the model
     SELECT
         /* by history */ tool, /* end by */
@@ -77,19 +77,31 @@ WITH scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- history: a number of the history, faster to order by and to join by than its names; ordinal: the number of an attempt in it
+-- history: a number of the history, faster to order by and to join by than its names
+with_history AS NOT MATERIALIZED (
+    SELECT *, text_key(row(/* by history names */ tool, /* end by */ 1)) AS history FROM scoped
+),
+-- ordinal: the number of an attempt in its history. Other columns are left out, because sorting copies them
 ordered AS (
-    SELECT *,
+    SELECT
+        history,
+        started_at,
+        span_id,
+        failed,
         row_number() OVER in_order AS ordinal,
         last_value(failed IGNORE NULLS) OVER (
             PARTITION BY history ORDER BY started_at, attempt, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS previous_failed
-    FROM (SELECT *, text_key(row(/* by history names */ tool, /* end by */ 1)) AS history FROM scoped) AS with_history
+    FROM with_history
     WINDOW in_order AS (PARTITION BY history ORDER BY started_at, attempt, span_id)
+),
+names AS (
+    SELECT /* by history names */ tool, /* end by */ history
+    FROM with_history
+    GROUP BY ALL
 ),
 histories AS (
     SELECT
-        /* by history names */ tool, /* end by */
         history,
         count(*) AS attempts,
         count(*) FILTER (WHERE failed IS NULL OR previous_failed IS NULL OR failed <> previous_failed) AS starts_and_unfinished,
@@ -128,37 +140,53 @@ classified_runs AS (
              WHEN failed = 0 AND attempts >= $recovering THEN 'up' END AS change
     FROM runs
 ),
--- an incident: the runs of a history in the state down with the same number of recoveries before them
-with_state AS (
-    SELECT *,
-        last_value(change IGNORE NULLS) OVER so_far AS state,
-        count(CASE WHEN change = 'up' THEN 1 END) OVER so_far AS incident
-    FROM classified_runs
-    WINDOW so_far AS (PARTITION BY history ORDER BY run ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+-- the first run that is long enough to be down, and after it the first that is long enough to be up, in turns
+turns AS (
+    SELECT history, run, started, change
+    FROM (
+        SELECT history, run, started, change, lag(change) OVER (PARTITION BY history ORDER BY run) AS previous_change
+        FROM classified_runs
+        WHERE change IS NOT NULL
+    ) AS changes
+    WHERE change <> coalesce(previous_change, 'up')
 ),
--- the start of each run that ended an incident, if there was one; incident: the number of recoveries before it
-recoveries AS (
-    SELECT history, incident - 1 AS incident, started AS up_at
-    FROM with_state
-    WHERE change = 'up'
+-- incident: the number of its first run; up_run, up_at: of the run that ended it, NULL if it is open
+bounds AS (
+    SELECT history, run AS incident, up_run, up_at
+    FROM (
+        SELECT *, lead(run) OVER in_order AS up_run, lead(started) OVER in_order AS up_at
+        FROM turns
+        WINDOW in_order AS (PARTITION BY history ORDER BY run)
+    ) AS followed
+    WHERE change = 'down'
 ),
 incident_runs AS (
-    SELECT * FROM with_state WHERE state = 'down'
+    SELECT r.*, b.incident
+    FROM runs AS r
+    JOIN (
+        SELECT b.history, b.incident, b.incident + unnest(range(coalesce(b.up_run, l.last_run + 1) - b.incident)) AS run
+        FROM bounds AS b
+        JOIN (SELECT history, max(run) AS last_run FROM runs GROUP BY history) AS l ON l.history = b.history
+    ) AS b ON b.history = r.history AND b.run = r.run
 ),
 -- the finished attempts of incidents
 incident_attempts AS (
-    SELECT a.history, r.incident, r.run, a.ordinal, a.cluster, a.failed, a.code, a.rule, a.rule_grade
-    FROM ordered AS a
-    JOIN (
-        SELECT history, incident, run, ordinal + unnest(range(attempts_with_unfinished)) AS ordinal
-        FROM incident_runs
-    ) AS r ON r.history = a.history AND r.ordinal = a.ordinal
-    WHERE a.failed IS NOT NULL
+    SELECT a.history, a.incident, a.run, a.ordinal, s.cluster, a.failed, s.code, s.rule, s.rule_grade
+    FROM (
+        SELECT o.history, r.incident, r.run, o.ordinal, o.span_id, o.failed
+        FROM ordered AS o
+        JOIN (
+            SELECT history, incident, run, ordinal + unnest(range(attempts_with_unfinished)) AS ordinal
+            FROM incident_runs
+        ) AS r ON r.history = o.history AND r.ordinal = o.ordinal
+        WHERE o.failed IS NOT NULL
+    ) AS a
+    JOIN scoped AS s ON s.span_id = a.span_id
 ),
 -- of_cluster, failures: attempts and failures of each conversation of a history, in the whole history
 cluster_totals AS (
     SELECT history, cluster, 1e0 * count(failed) AS of_cluster, 1e0 * sum(failed) AS failures
-    FROM ordered
+    FROM with_history
     WHERE failed IS NOT NULL
     GROUP BY history, cluster
 ),
@@ -231,7 +259,7 @@ others AS (
 with_end AS (
     SELECT o.*, CASE WHEN e.up_at IS NULL THEN 0 ELSE $recovering END AS ended
     FROM others AS o
-    LEFT JOIN recoveries AS e ON e.history = o.history AND e.incident = o.incident
+    JOIN bounds AS e ON e.history = o.history AND e.incident = o.incident
 ),
 -- correlation of the attempts of a conversation; 0 if it cannot be estimated
 correlated AS (
@@ -337,9 +365,10 @@ incidents AS (
         e.failed_clusters AS clusters,
         e.few_clusters
     FROM counted AS i
+    JOIN names AS n ON n.history = i.history
     JOIN histories AS h ON h.history = i.history
     JOIN causes AS c ON c.history = i.history AND c.incident = i.incident
-    LEFT JOIN recoveries AS u ON u.history = i.history AND u.incident = i.incident
+    JOIN bounds AS u ON u.history = i.history AND u.incident = i.incident
     LEFT JOIN expected AS e ON e.history = i.history AND e.incident = i.incident
 ),
 grouped AS (
