@@ -14,6 +14,7 @@ from tests.store.conftest import make_call
 from tests.stores import create_empty_store, write_records
 from tooltrace.analysis import catalogue, find
 from tooltrace.errors import QueryCancelled, StoreMissing
+from tooltrace.store import session as session_module
 from tooltrace.store.base import Cancellation, open_store
 from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
@@ -104,3 +105,22 @@ def test_a_session_makes_views_only_where_the_database_has_older_ones(tmp_path: 
     with open_store(paths.database).session() as session:
         assert session.query(FIGURES).rows == figures
         assert session.query(IN_MEMORY).rows != [(0,)]
+
+
+MEDIAN = Statement(sql="SELECT quantile_cont(hash(range) / 7, 0.5) AS median FROM range(5_000_000)")
+"""Its values stay in memory: 40 MB."""
+
+
+def test_a_query_that_cannot_write_to_temporary_files_gets_more_memory(demo_store: Path):
+    with open_store(demo_store).session(threads=1, memory_mib=32) as session:
+        (median,) = session.query(MEDIAN).values("median")
+    assert median > 0
+
+
+def test_a_query_that_needs_even_more_memory_fails(demo_store: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(session_module, "MORE_MIB", 33)
+    with (
+        open_store(demo_store).session(threads=1, memory_mib=32) as session,
+        pytest.raises(duckdb.OutOfMemoryException),
+    ):
+        session.query(MEDIAN)

@@ -22,7 +22,7 @@ OnQuery = Callable[[str], None]
 
 THREADS = 1
 """Threads of a query: one needs less memory and CPU time than several."""
-MEMORY_MIB = 512
+MEMORY_MIB = 160
 """Memory of the queries, before DuckDB writes to temporary files."""
 
 _OPTIONS = ("since", "until", "tool")

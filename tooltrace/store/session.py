@@ -20,6 +20,9 @@ from tooltrace.store.views import JUDGED
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+MORE_MIB: Final = 1024
+"""Memory limit that a query gets when a smaller one was not enough."""
+
 SHARED: Final = (JUDGED,)
 """Views that a session computes once: they read many rows, and most queries about confidence read them."""
 
@@ -30,7 +33,7 @@ class LeasedSession:
     """Answers named queries on one lease, from any number of threads. All of them see the same records.
 
     ``threads``: threads that one query may use. ``memory_mib``: memory that all queries together may use before DuckDB
-    writes to temporary files.
+    writes to temporary files. A query whose steps cannot all do so, as in a large store, runs again with MORE_MIB.
     """
 
     def __init__(self, con: DuckDBPyConnection, *, threads: int | None = None, memory_mib: int | None = None) -> None:
@@ -40,6 +43,7 @@ class LeasedSession:
         self._computing = threading.Lock()
         if threads is not None:
             con.execute(f"SET threads = {threads}")
+        self._memory_mib = memory_mib
         if memory_mib is not None:
             con.execute(f"SET memory_limit = '{memory_mib}MiB'")
 
@@ -53,12 +57,12 @@ class LeasedSession:
             try:
                 con.execute(f"SET search_path = {quote_literal(self._search_path)}")  # a cursor does not inherit it
                 statement, note = within_horizon(con, statement)
-                self._share(con, statement.sql)
-                # temporary tables belong to one cursor: queries of several threads do not meet
-                con.execute(f"CREATE TEMP TABLE answer AS {statement.sql}", statement.params)
-                result = QueryResult.of_relation(con.table("temp.main.answer"), statement, note)
-                result = result.detached()
-                con.execute("DROP TABLE temp.main.answer")
+                try:
+                    return self._answer(con, statement, note)
+                except duckdb.OutOfMemoryException:
+                    if not self._allow_more_memory(con):
+                        raise
+                    return self._answer(con, statement, note)
             except (duckdb.InterruptException, QueryError) as error:
                 if not cancellation.cancelled:
                     raise
@@ -67,7 +71,21 @@ class LeasedSession:
                 if damage := damage_of(error):
                     raise damage from error
                 raise
-            return result
+
+    def _answer(self, con: DuckDBPyConnection, statement: Statement, note: str) -> QueryResult:
+        self._share(con, statement.sql)
+        # temporary tables belong to one cursor: queries of several threads do not meet
+        con.execute(f"CREATE TEMP TABLE answer AS {statement.sql}", statement.params)
+        result = QueryResult.of_relation(con.table("temp.main.answer"), statement, note).detached()
+        con.execute("DROP TABLE temp.main.answer")
+        return result
+
+    def _allow_more_memory(self, con: DuckDBPyConnection) -> bool:
+        """Raise the limit of the session to MORE_MIB; return False where it is as high already."""
+        if self._memory_mib is None or self._memory_mib >= MORE_MIB:
+            return False
+        con.execute(f"SET memory_limit = '{MORE_MIB}MiB'")
+        return True
 
     def _share(self, con: DuckDBPyConnection, sql: str) -> None:
         """Replace each shared view that ``sql`` names by a table in memory with its rows."""
