@@ -69,7 +69,14 @@ WITH retried_attempts AS (
       AND ($since IS NULL OR started_at >= $since)
       AND ($tool IS NULL OR tool = $tool)
       AND call_hash IN (SELECT call_hash FROM repeated_calls)
-      AND call_id IN (SELECT call_id FROM attempts WHERE retryable AND status = 'error')
+      AND call_hash IN (
+          SELECT call_hash
+          FROM attempts
+          WHERE retryable AND status = 'error'
+            AND ($since IS NULL OR started_at >= $since)
+            AND ($until IS NULL OR started_at < $until)
+            AND ($tool IS NULL OR tool = $tool)
+      )
 ),
 cited AS (
     SELECT

@@ -66,8 +66,16 @@ WITH named AS (
         call_key(tool, call_id, conversation_id, host, pid) AS call_identity,
         min(CASE WHEN call_id = $id THEN 1 WHEN span_id = $id THEN 2 ELSE 3 END) AS rank,
         max(started_at) AS newest
-    FROM attempts
-    WHERE starts_with(call_id, $id) OR starts_with(span_id, $id)
+    FROM (
+        -- not one condition with OR, because DuckDB skips the blocks of the table without such ids only for each alone
+        SELECT tool, call_id, span_id, conversation_id, host, pid, started_at
+        FROM attempts
+        WHERE starts_with(call_id, $id)
+        UNION ALL
+        SELECT tool, call_id, span_id, conversation_id, host, pid, started_at
+        FROM attempts
+        WHERE starts_with(span_id, $id) AND NOT starts_with(call_id, $id)
+    ) AS a
     GROUP BY ALL
 ),
 best AS (

@@ -98,9 +98,11 @@ attempt_sources AS (
     SELECT /* by names */ tool, /* end by */ cluster, started_at, false, NULL, NULL, 0, answered, unsourced, NULL, NULL, NULL
     FROM finished
 ),
+-- pair: a number of the group and cluster, faster to join by than their names
 per_cluster AS (
     SELECT
         /* by names */ tool, /* end by */
+        text_key(row(/* by names */ tool, /* end by */ cluster)) AS pair,
         cluster,
         sourced,
         source,
@@ -120,12 +122,17 @@ per_cluster AS (
     GROUP BY ALL
 ),
 -- cluster_n, cluster_missing: pairs of attempt and source in the cluster, and those of them without an id
-with_cluster AS (
-    SELECT *,
-        CAST(sum(CASE WHEN sourced THEN n ELSE 0 END) OVER of_cluster AS DOUBLE) AS cluster_n,
-        CAST(sum(missing) OVER of_cluster AS DOUBLE) AS cluster_missing
+clusters AS (
+    SELECT pair,
+        CAST(sum(CASE WHEN sourced THEN n ELSE 0 END) AS DOUBLE) AS cluster_n,
+        CAST(sum(missing) AS DOUBLE) AS cluster_missing
     FROM per_cluster
-    WINDOW of_cluster AS (PARTITION BY /* by names */ tool, /* end by */ cluster)
+    GROUP BY pair
+),
+with_cluster AS (
+    SELECT p.*, c.cluster_n, c.cluster_missing
+    FROM per_cluster AS p
+    JOIN clusters AS c ON c.pair = p.pair
 ),
 -- the starts that several clusters share: these clusters have no order
 tied AS (

@@ -202,15 +202,10 @@ JUDGED: Final = View(
     },
     f"""
 WITH ends AS (
-    SELECT tool, call_id, arg_max(span_id, attempt_order(attempt, started_at, span_id)) AS span_id, min(started_at) AS started
+    SELECT call_id, arg_max(span_id, attempt_order(attempt, started_at, span_id)) AS span_id, min(started_at) AS started
     FROM attempts
     WHERE status IS NOT NULL AND call_id IN (SELECT call_id FROM outcomes WHERE span_id IS NULL)
-    GROUP BY
-        tool,
-        call_id,
-        conversation_id,
-        CASE WHEN conversation_id IS NULL THEN host END,
-        CASE WHEN conversation_id IS NULL THEN pid END
+    GROUP BY call_hash, call_id
 ),
 named AS (
     SELECT
@@ -244,12 +239,19 @@ votes AS (
         WHERE span_id IS NOT NULL AND NOT starts_with(labeler, 'agent:')
     )
 ),
+-- most attempts have one vote, which needs no order
+tally AS (
+    SELECT span_id, count(*) AS n, bool_or(correct) AS correct, max(score) AS score, max(labeled_at) AS labeled_at
+    FROM votes
+    GROUP BY span_id
+),
 ballot AS (
     SELECT
         span_id,
         labeler,
 {_LATEST}
     FROM votes
+    WHERE span_id IN (SELECT span_id FROM tally WHERE n > 1)
     GROUP BY span_id, labeler
 {_STANDS}
 )
@@ -260,6 +262,10 @@ SELECT
     max(labeled_at) AS labeled_at
 FROM ballot
 GROUP BY span_id
+UNION ALL
+SELECT span_id, correct, score, n AS labelers, labeled_at
+FROM tally
+WHERE n = 1 AND correct IS NOT NULL
 """,
 )
 
