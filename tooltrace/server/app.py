@@ -9,11 +9,9 @@ from functools import partial
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.routing import BaseRoute, Mount
-from starlette.staticfiles import StaticFiles
-from starlette.types import ExceptionHandler, Scope
+from starlette.routing import BaseRoute
+from starlette.types import ExceptionHandler
 
-from tooltrace import assets
 from tooltrace.server import (
     attempts,
     calls,
@@ -34,6 +32,7 @@ from tooltrace.server import (
     queue,
     sql_library,
     sql_page,
+    static_files,
     tool_page,
     traces,
     values,
@@ -59,20 +58,6 @@ LINKS = [
 ]
 
 
-class _Files(StaticFiles):
-    """Static files of the dashboards."""
-
-    def file_response(self, full_path, stat_result, scope: Scope, status_code: int = 200):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # Starlette's own signature
-        """Return Starlette's response with a cache header.
-
-        The browser keeps an address that contains the hash of the content (``?v=``), and revalidates any other.
-        """
-        response = super().file_response(full_path, stat_result, scope, status_code)
-        exact = scope["query_string"].startswith(b"v=")
-        response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if exact else "no-cache"
-        return response
-
-
 @asynccontextmanager
 async def _lifespan(state: AppState, mcp: McpMount, _app: Starlette) -> AsyncIterator[None]:
     yield
@@ -85,8 +70,6 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
 
     ``more``: additional routes; ``links``: additional navigation links.
     """
-    folder = assets.path("dashboards")
-    files = [Mount(f"/static/{name}", _Files(directory=folder / name)) for name in ("styles", "scripts", "vendor")]
     routes = [
         *pages.ROUTES,
         *tool_page.ROUTES,
@@ -120,7 +103,7 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
     mcp = McpMount(site.store)
     app = Starlette(
         lifespan=partial(_lifespan, state, mcp),
-        routes=[*routes, mcp.route, *more, *files],
+        routes=[*routes, mcp.route, *more, *static_files.mounts()],
         exception_handlers=handlers,
         middleware=[
             # Outermost first: the path must be that of a route before it is checked, and a cancelled request ends all

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import zlib
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -16,7 +15,6 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from tooltrace import assets
 from tooltrace.analysis.message import row_message_parts
 from tooltrace.analysis.verdict import is_failing
 from tooltrace.errors import BadParameter
@@ -28,6 +26,7 @@ from tooltrace.server.axis import ticks
 from tooltrace.server.list_state import ConversationListState, ListState
 from tooltrace.server.prefix import with_prefix
 from tooltrace.server.request import LANGUAGE_COOKIE, RANGES, app_state, language_of, time_range
+from tooltrace.server.static_files import asset_url
 from tooltrace.server.terms import COLUMN_TERMS, PANEL_TERMS
 from tooltrace.server.time_navigation import navigate
 from tooltrace.server.value_view import view_value
@@ -129,13 +128,6 @@ def id_path(folder: str, identifier: str, **query: Any) -> str:
     if identifier in (".", ".."):  # browsers resolve these segments, even escaped
         return url(f"/{folder}", id=identifier, **query)
     return url(f"/{folder}/{quote(identifier, safe='')}", **query)
-
-
-@cache
-def asset_url(name: str) -> str:
-    """Return the address of a dashboard file; the address changes with the content."""
-    content = (assets.path("dashboards") / name).read_bytes()
-    return f"/static/{name}?v={zlib.crc32(content):x}"
 
 
 def parsed(text: Any) -> Any:
