@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ import duckdb
 from playwright.async_api import ViewportSize, async_playwright
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from benchmarks.browser import ARGUMENTS, program
 from benchmarks.history import make_history_apart
 from benchmarks.page import machine
 from benchmarks.pages import milliseconds
@@ -105,7 +105,7 @@ def _scroll_through(page: Page) -> None:
             return
 
 
-async def open_tabs(address: str, program: str | None) -> float:
+async def open_tabs(address: str) -> float:
     """Open different pages in TABS tabs at once; return the seconds until the first screens of all are complete."""
     paths = [f"/?since={WINDOW}", *(f"/tool?name={name}&since={WINDOW}" for name in TOOLS)]
     paths += [f"/?since={days}d" for days in (1, 3, 7, 14)] + [
@@ -114,10 +114,11 @@ async def open_tabs(address: str, program: str | None) -> float:
         "/glossary",
     ]
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = await playwright.chromium.launch(executable_path=program(), args=ARGUMENTS)
         # a tab in the background draws no animation, but headless tabs are all in the foreground
         size: ViewportSize = {"width": 1440, "height": 900}
-        pages = [await browser.new_page(viewport=size, reduced_motion="reduce") for _ in range(TABS)]
+        context = await browser.new_context(viewport=size, reduced_motion="reduce")  # the tabs share the cache of files
+        pages = [await context.new_page() for _ in range(TABS)]
         before = time.perf_counter()
 
         async def load(number: int) -> None:
@@ -142,9 +143,8 @@ def report_cost(store: Path, folder: Path) -> tuple[float, float]:
 
 def measure(store: Path, folder: Path, rows: int) -> Iterator[Row]:
     """Yield the rows of the table."""
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program(), args=ARGUMENTS)
         for what, path, aim in (
             ("overview", f"/?since={WINDOW}", 2.0),
             ("page of a tool", f"/tool?name={TOOLS[0]}&since={WINDOW}", 3.0),
@@ -154,14 +154,15 @@ def measure(store: Path, folder: Path, rows: int) -> Iterator[Row]:
             yield Row(f"{what}, complete", complete, "CPU s", aim)
         span = query_store(store, "recent", limit=1).fetchall()[0][-1]
         with serving(store) as (address, _pid):
-            milliseconds(browser, f"{address}/glossary", "main")
-            _, content = milliseconds(browser, f"{address}/call?id={span}", "article")
+            context = browser.new_context()
+            milliseconds(context, f"{address}/glossary", "main")
+            _, content = milliseconds(context, f"{address}/call?id={span}", "article")
         yield Row("page of a call, until its content is painted", content / 1000, "s", 0.5)
         browser.close()
     with serving(store) as (address, _pid):
         yield Row(
             f"{TABS} tabs at once, until all first screens are complete",
-            asyncio.run(open_tabs(address, program)),
+            asyncio.run(open_tabs(address)),
             "s",
             20,
         )

@@ -8,15 +8,15 @@ new window, so that no result is cached, and after the page before has loaded co
 from __future__ import annotations
 
 import os
-import shutil
 import statistics
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import BrowserContext, sync_playwright
 
+from benchmarks.browser import ARGUMENTS, program
 from benchmarks.history import make_history
 from benchmarks.screenshots import served
 from tooltrace.analysis import query_store
@@ -51,8 +51,8 @@ WATCH = """new MutationObserver((_, watch) => {
 FRAME = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
 
 
-def milliseconds(browser: Browser, address: str, content: str) -> tuple[float, float]:
-    """Until the frame and until the ``content`` is painted."""
+def milliseconds(browser: BrowserContext, address: str, content: str) -> tuple[float, float]:
+    """Until the frame and until the ``content`` is painted, in a new tab."""
     page = browser.new_page()
     page.add_init_script(WATCH % content)
     page.goto(address, wait_until="networkidle")
@@ -66,19 +66,19 @@ def milliseconds(browser: Browser, address: str, content: str) -> tuple[float, f
 def main() -> None:
     """Print a row for each page."""
     rows = int(sys.argv[1].replace(",", "").replace("_", "")) if len(sys.argv) > 1 else 1_000_000
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
     with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
         store = Path(work) / "agent.duckdb"
         make_history(store, rows)
         spans = [row[-1] for row in query_store(store, "recent", limit=len(WINDOWS)).fetchall()]
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program(), args=ARGUMENTS)
+        context = browser.new_context()  # tabs share the cache of files, as a reader's do
         print(f"| page, {rows:,} attempts | frame | first content | slowest of {len(WINDOWS)} | aim | |")
         print("|---|---:|---:|---:|---:|---|")
         with served(store) as address:
-            milliseconds(browser, f"{address}/tool?name=none", "main")
+            milliseconds(context, f"{address}/tool?name=none", "main")
             for name, shown in PAGES.items():
                 keys = spans if name == "call" else WINDOWS
-                _print(name, [milliseconds(browser, address + shown.path.format(key), shown.content) for key in keys])
+                _print(name, [milliseconds(context, address + shown.path.format(key), shown.content) for key in keys])
         browser.close()
     print(f"\n{os.cpu_count()} cores; load when it ended: {os.getloadavg()[0]:.1f}")
 

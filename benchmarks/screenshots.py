@@ -1,4 +1,4 @@
-"""Take the screenshots of the documentation: ``python -m benchmarks.screenshots [FOLDER]``, with chromium or $CHROMIUM.
+"""Take the screenshots of the documentation: ``python -m benchmarks.screenshots [FOLDER]``, see ``benchmarks.browser``.
 
 The overview, a tool and the SQL page show a made-up history of 30 days (benchmarks.history). The list, a call and the
 overview of the README show what the demo records.
@@ -6,9 +6,7 @@ overview of the README show what the demo records.
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -20,6 +18,7 @@ from pathlib import Path
 
 from playwright.sync_api import Error, Page, sync_playwright
 
+from benchmarks.browser import ARGUMENTS, program
 from benchmarks.history import make_history
 from tooltrace.analysis import query_store
 
@@ -65,7 +64,6 @@ def main() -> None:
     """Take all screenshots."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
     folder.mkdir(parents=True, exist_ok=True)
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
     with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
         history, demo = Path(work) / "agent.duckdb", Path(work) / "demo.duckdb"
         make_history(history, 60_000)
@@ -73,7 +71,7 @@ def main() -> None:
             [sys.executable, "-m", "tooltrace.cli", "demo", "--store", str(demo)], check=True, stdout=subprocess.DEVNULL
         )
         call = query_store(demo, "attempts", tool="fetch", status="error").fetchall()[0][-1]
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program(), args=ARGUMENTS)
         for theme in ("light", "dark"):
             context = browser.new_context(color_scheme=theme, locale="en-GB", timezone_id="Europe/Berlin")
             page = context.new_page()
