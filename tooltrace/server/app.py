@@ -29,6 +29,7 @@ from tooltrace.server import (
     palette,
     panels,
     paths,
+    preparation,
     queue,
     sql_library,
     sql_page,
@@ -60,7 +61,8 @@ LINKS = [
 
 @asynccontextmanager
 async def _lifespan(state: AppState, mcp: McpMount, _app: Starlette) -> AsyncIterator[None]:
-    yield
+    with preparation.preparing():
+        yield
     await mcp.close()
     await state.close()
 
