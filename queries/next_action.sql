@@ -58,9 +58,6 @@ WITH scoped AS NOT MATERIALIZED (
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($tool IS NULL OR tool = $tool)
 ),
-repeated AS (
-    SELECT call_hash AS call_number FROM scoped WHERE call_hash IN (SELECT call_hash FROM repeated_calls) GROUP BY call_hash HAVING count(*) > 1
-),
 -- when the attempts of a conversation (talk: its number) started, of any tool; several may have started at once
 starts AS (
     SELECT
@@ -102,7 +99,7 @@ tried AS (
         count(*) OVER later AS later_tries,
         max(CASE WHEN finished THEN CASE WHEN status <> 'error' THEN 1 ELSE 0 END END) OVER later AS later_success
     FROM scoped
-    WHERE call_hash IN (SELECT call_number FROM repeated)
+    WHERE call_hash IN (SELECT call_hash FROM repeated_calls)
     WINDOW later AS (
         PARTITION BY call_hash, executed
         ORDER BY attempt_order(attempt, started_at, span_id)
@@ -150,7 +147,7 @@ followed_or_not AS (
         false AS is_retried,
         CAST(NULL AS BOOLEAN) AS retry_succeeded
     FROM scoped
-    WHERE finished AND in_scope AND NOT seen_in_conversation AND call_hash NOT IN (SELECT call_number FROM repeated)
+    WHERE finished AND in_scope AND NOT seen_in_conversation AND call_hash NOT IN (SELECT call_hash FROM repeated_calls)
 ),
 attempts_with_outcome AS (
     SELECT

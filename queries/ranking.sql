@@ -111,7 +111,7 @@ bounds AS (
 multi_attempts AS NOT MATERIALIZED (
     SELECT * FROM scoped WHERE call_number IN (SELECT call_hash FROM repeated_calls)
 ),
-multi_calls AS MATERIALIZED (
+multi_calls AS (
     SELECT
         /* by names */ tool, /* end by */
         call_tool,

@@ -170,6 +170,17 @@ def test_the_numbers_that_a_local_store_keeps_are_computed() -> None:
     assert str(to_clickhouse(stored, only=NAMES)).replace('"', "") == str(to_clickhouse(computed)).replace('"', "")
 
 
+def test_a_query_finds_the_repeated_calls_among_the_rows_of_its_step() -> None:
+    stored = (
+        "WITH scoped AS (SELECT tool AS call FROM attempts WHERE code = 'x') "
+        "SELECT count(*) FROM scoped WHERE call IN (SELECT call_hash FROM repeated_calls)"
+    )
+    found = stored.replace(
+        "SELECT call_hash FROM repeated_calls", "SELECT call FROM scoped GROUP BY call HAVING count(*) > 1"
+    )
+    assert str(to_clickhouse(stored, only=NAMES)) == str(to_clickhouse(found))
+
+
 def test_a_macro_with_too_few_arguments_is_refused() -> None:
     with pytest.raises(QueryError, match=r"wilson_low needs 2 arguments \(k, n\); got 1"):
         to_clickhouse("SELECT wilson_low(1)", only=NAMES)

@@ -64,7 +64,7 @@ def test_an_address_changes_with_the_content_of_an_import(tmp_path: Path, monkey
     static_files._content.cache_clear()
 
 
-def test_a_plain_address_is_asked_for_again(demo: str) -> None:
+def test_a_browser_revalidates_a_plain_address(demo: str) -> None:
     answer = httpx.get(f"{demo}/static/scripts/numbers.js", verify=False)
     assert answer.headers["cache-control"] == "no-cache"
     assert answer.headers["content-type"].startswith("text/javascript")

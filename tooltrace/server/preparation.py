@@ -1,4 +1,4 @@
-"""What the first pages need beside their data, done while the reader's browser starts.
+"""Preparation of the first pages, while the reader's browser starts.
 
 Without it, the first page of each kind waits 0.03 to 0.1 s for its templates, and the first query 0.04 s for DuckDB.
 """

@@ -29,14 +29,25 @@ _HASHES: Final = {
 """SQL of the columns that only a local store has, with the name of the table in front of each column."""
 
 
-def omit_repeated_calls(tree: Node) -> None:
-    """Replace the condition ``… IN (SELECT call_hash FROM repeated_calls)`` by true.
+def find_repeated_calls(tree: Node) -> None:
+    """Let a query find the calls with several attempts, which a local store keeps in the table ``repeated_calls``.
 
-    ClickHouse has no such table. The condition only spares a query calls with one attempt, and changes no answer.
+    ``… IN (SELECT call_hash FROM repeated_calls)`` only spares a query calls with one attempt, and changes no answer.
+    Where the rows are of a step of the query, the calls are those with several rows in it. Where they are of a table,
+    whose other conditions are unknown here, the condition is true.
     """
+    steps = {step.alias for step in tree.find_all(exp.CTE)}
     for found in list(tree.find_all(exp.In)):
         query = found.args.get("query")
-        if query is not None and any(table.name == REPEATED_CALLS.name for table in query.find_all(exp.Table)):
+        if query is None or not any(table.name == REPEATED_CALLS.name for table in query.find_all(exp.Table)):
+            continue
+        source = found.find_ancestor(exp.Select)
+        rows = source.args["from_"].this if source is not None else None
+        if isinstance(rows, exp.Table) and rows.name in steps:
+            call = exp.column(found.this.name)
+            calls = exp.select(call).from_(rows.name).group_by(call.copy()).having("count(*) > 1")
+            found.set("query", exp.Subquery(this=calls))
+        else:
             found.replace(exp.true())
 
 

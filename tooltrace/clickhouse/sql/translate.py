@@ -71,7 +71,7 @@ def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -
             node.replace(_literal(values[node.name]))
     validate.require_select(tree)
     validate.require_translatable(tree)
-    rewrites.omit_repeated_calls(tree)
+    rewrites.find_repeated_calls(tree)
     if only is not None:
         validate.require_tables(tree, only)
         validate.require_functions(tree, KNOWN | UNCHANGED_FUNCTIONS | MACRO_NAMES)
