@@ -86,7 +86,7 @@ demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
 
 test: check
-	@echo 'The tests take 15 to 20 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
+	@echo 'The tests take 10 to 15 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --ignore tests/collector
 
 # Simulations and cases beyond those of `make test`, which have the marker "deep", and properties with more examples.
