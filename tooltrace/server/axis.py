@@ -10,12 +10,15 @@ MOST_STEPS: Final = 4
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1e3, 60e3, 3600e3, 86400e3
 _STEPS: Final = (
-    *(factor * 10.0**power for power in range(-3, 3) for factor in (1, 2, 5)),
-    *(count * unit for unit in (_SECOND, _MINUTE) for count in (1, 2, 5, 10, 15, 30)),
+    *(factor * 10.0**power for power in range(-3, 3) for factor in (1, 2, 2.5, 5)),
+    *(count * unit for unit in (_SECOND, _MINUTE) for count in (1, 2, 3, 5, 10, 15, 30)),
     *(count * _HOUR for count in (1, 2, 3, 6, 12)),
-    *(factor * 10.0**power * _DAY for power in range(5) for factor in (1, 2, 5)),
+    *(2.0**power * _DAY for power in range(18)),
 )
-"""Lengths of a step in milliseconds: 1, 2 and 5, and beyond a second those of a clock."""
+"""Lengths of a step in milliseconds: 1, 2, 2.5 and 5, and beyond a second those of a clock.
+
+Each is at most twice the one before, so that an axis has two steps at least.
+"""
 
 
 @dataclass(frozen=True, slots=True)
