@@ -113,7 +113,7 @@ def compact_it(store: StorePaths, _other: StorePaths) -> None:
 
 
 def restore_a_backup(store: StorePaths, other: StorePaths) -> None:
-    copy = other.database.with_name("copy.duckdb")
+    copy = other.database.with_name(f"{other.database.stem}_copy.duckdb")  # two backups may be in one example
     backup(store, copy)
     restore(copy, store, force=True)
 
