@@ -112,8 +112,11 @@ MEDIAN = Statement(sql="SELECT quantile_cont(hash(range) / 7, 0.5) AS median FRO
 
 
 def test_a_query_that_cannot_write_to_temporary_files_gets_more_memory(demo_store: Path):
+    limit = Statement(sql="SELECT current_setting('memory_limit') AS memory")
     with open_store(demo_store).session(threads=1, memory_mib=32) as session:
+        usual = session.query(limit).rows
         (median,) = session.query(MEDIAN).values("median")
+        assert session.query(limit).rows == usual, "the next query has the limit of the session again"
     assert median > 0
 
 

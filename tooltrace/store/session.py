@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 import duckdb
@@ -33,7 +34,8 @@ class LeasedSession:
     """Answers named queries on one lease, from any number of threads. All of them see the same records.
 
     ``threads``: threads that one query may use. ``memory_mib``: memory that all queries together may use before DuckDB
-    writes to temporary files. A query whose steps cannot all do so, as in a large store, runs again with MORE_MIB.
+    writes to temporary files. A query whose steps cannot all do so, as in a large store, runs again with MORE_MIB, one at
+    a time.
     """
 
     def __init__(self, con: DuckDBPyConnection, *, threads: int | None = None, memory_mib: int | None = None) -> None:
@@ -44,8 +46,9 @@ class LeasedSession:
         if threads is not None:
             con.execute(f"SET threads = {threads}")
         self._memory_mib = memory_mib
+        self._enlarging = threading.Lock()
         if memory_mib is not None:
-            con.execute(f"SET memory_limit = '{memory_mib}MiB'")
+            con.execute(_limit(memory_mib))
 
     def query(self, statement: Statement, *, cancellation: Cancellation | None = None) -> QueryResult:
         """Return the complete result of a named query, as Python objects.
@@ -60,9 +63,10 @@ class LeasedSession:
                 try:
                     return self._answer(con, statement, note)
                 except duckdb.OutOfMemoryException:
-                    if not self._allow_more_memory(con):
+                    if self._memory_mib is None or self._memory_mib >= MORE_MIB:
                         raise
-                    return self._answer(con, statement, note)
+                    with self._more_memory(con, self._memory_mib):
+                        return self._answer(con, statement, note)
             except (duckdb.InterruptException, QueryError) as error:
                 if not cancellation.cancelled:
                     raise
@@ -80,12 +84,17 @@ class LeasedSession:
         con.execute("DROP TABLE temp.main.answer")
         return result
 
-    def _allow_more_memory(self, con: DuckDBPyConnection) -> bool:
-        """Raise the limit of the session to MORE_MIB; return False where it is as high already."""
-        if self._memory_mib is None or self._memory_mib >= MORE_MIB:
-            return False
-        con.execute(f"SET memory_limit = '{MORE_MIB}MiB'")
-        return True
+    @contextmanager
+    def _more_memory(self, con: DuckDBPyConnection, usual_mib: int) -> Iterator[None]:
+        """Set the limit of all queries to MORE_MIB until the block ends."""
+        with self._enlarging:
+            con.execute(_limit(MORE_MIB))
+            try:
+                yield
+            finally:
+                # refused while other queries use more than that: then the next query in such a block sets it back
+                with suppress(duckdb.OutOfMemoryException):
+                    con.execute(_limit(usual_mib))
 
     def _share(self, con: DuckDBPyConnection, sql: str) -> None:
         """Replace each shared view that ``sql`` names by a table in memory with its rows."""
@@ -99,3 +108,7 @@ class LeasedSession:
                     con.execute(f"CREATE OR REPLACE TABLE {rows} AS SELECT * FROM {name}")
                     con.execute(f"CREATE OR REPLACE VIEW memory.main.{name} AS SELECT * FROM {rows}")
                     self._computed.add(name)
+
+
+def _limit(mib: int) -> str:
+    return f"SET memory_limit = '{mib}MiB'"
