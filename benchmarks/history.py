@@ -49,7 +49,7 @@ ended AS (
             ELSE 0.02 + 0.01 * kind END AS failed
     FROM timed
 ),
-told AS (
+with_errors AS (
     SELECT *, cut IS NULL AND failed AS error,
         ['TIMEOUT', 'RATE_LIMIT', 'SERVICE_UNAVAILABLE', 'NOT_FOUND', 'INVALID_PARAM'][
             1 + CAST(floor((CASE WHEN attempts > 1 THEN 3 ELSE 5 END) * chance(n, 6)) AS INTEGER)] AS cause,
@@ -98,7 +98,7 @@ SELECT
     'agent' AS service,
     'host_' || call // 40 % 4 AS host,
     1000 + call // 40 % 16 AS pid
-FROM told
+FROM with_errors
 """
 
 REST = """

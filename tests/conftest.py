@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import tooltrace as tt
+from benchmarks.browser import ARGUMENTS, program
 from tests.examples import PROFILES
 from tests.instances import Instances
 from tests.needs import missing
@@ -155,12 +155,11 @@ def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def browser() -> Iterator[Any]:
     """Debian's chromium; $CHROMIUM names another. It runs an event loop in this thread: no longer than for one module."""
     sync_api = pytest.importorskip("playwright.sync_api")
-    # the headless shell has the same engine, and costs half the CPU time
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell") or shutil.which("chromium")
-    if program is None:
+    path = program()
+    if path is None:
         missing("chromium", "no chromium: apt-get install chromium-headless-shell or chromium, or $CHROMIUM")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"], timeout=PATIENCE_MS)
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS, timeout=PATIENCE_MS)
         new_context = browser.new_context
 
         def new_patient_context(**options: Any) -> Any:

@@ -14,13 +14,13 @@ _MARK = "too_few"
 
 
 def query_verdict(query: Query, result: QueryResult) -> Sentence | None:
-    """Return what ``result`` of ``query`` says, about its most telling row; None where it says nothing.
-
-    Where that row is too small for a verdict, the sentence says so.
-    """
+    """Return what ``result`` of ``query`` says, about its most telling row; None where it says nothing."""
     row = most_telling_row(query, result)
-    if row is None:
-        return None
+    return None if row is None else row_verdict(query, result, row)
+
+
+def row_verdict(query: Query, result: QueryResult, row: Mapping[str, Any]) -> Sentence:
+    """Return what ``result`` of ``query`` says about ``row``; where it is too small for a verdict, the sentence says so."""
     _, _, wording = query.header.verdict.partition(" ")
     values = {column.name: _value(column, row, result.fields) for column in result.fields}
     group = " ".join(str(row[name]) for name in result.columns[: result.groups] if row[name] is not None)

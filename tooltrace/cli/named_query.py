@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tooltrace.analysis import Query, catalog, find, query_store
-from tooltrace.analysis.query_verdict import most_telling_row, query_verdict
+from tooltrace.analysis.query_verdict import most_telling_row, row_verdict
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.known_names import require_known
 from tooltrace.cli.next_command import OVERVIEW, next_of, print_next, program
@@ -70,8 +70,9 @@ def run_query(
             columns = [(column, "VARCHAR") for column in output.columns or query.columns(by)]
             _print(QueryResult.of_rows(columns, (), statement), query, output)
         raise
-    if output.form == "table":
-        print_verdict(query, result)
+    verdict_row = most_telling_row(query, result) if output.form == "table" else None
+    if verdict_row is not None:
+        echo_sentence(as_text(row_verdict(query, result, verdict_row), Translations("en")), err=True)
     rows = _print(result, query, output)
     if result.note:
         click.echo(result.note, err=True)
@@ -79,17 +80,10 @@ def run_query(
         reason = ", ".join(f"{name} {value}" for name, value in params.items())
         _print_empty(reason, store, is_table=output.form == "table")
     elif output.form == "table":
-        verdict_row = most_telling_row(query, result)  # the next command is about the tool that the verdict names
+        # the next command is about the tool that the verdict names
         first = [] if verdict_row is None else [tuple(verdict_row.values())]
         print_next(next_of(query, result.columns, [*first, *rows], params), store)
     return result
-
-
-def print_verdict(query: Query, result: QueryResult) -> None:
-    """Print the sentence that the result supports, if its query has one."""
-    sentence = query_verdict(query, result)
-    if sentence is not None:
-        echo_sentence(as_text(sentence, Translations("en")), err=True)
 
 
 def find_query(name: str) -> Query:
