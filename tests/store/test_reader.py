@@ -117,6 +117,32 @@ def test_times_are_utc_in_every_cursor(store: StorePaths, write: Any, call: Any)
         assert db.cursor().execute(COUNT).fetchall() == [(1, 1)]
 
 
+@pytest.mark.parametrize("pending", [False, True])
+@pytest.mark.parametrize(
+    "added", ["", "CREATE TABLE notes (n INTEGER)", "CREATE SCHEMA own; CREATE VIEW own.calls AS SELECT 1 AS n"]
+)
+def test_every_cursor_has_the_views_and_macros_whatever_else_the_database_has(
+    store: StorePaths, write: Any, call: Any, added: str, *, pending: bool
+) -> None:
+    """Tables and views that somebody else created there are seen by their full name only."""
+    write(call(1))
+    fold(store)
+    if pending:
+        write(call(2))
+    with duckdb.connect(str(store.database)) as con:
+        con.execute(added)
+    with open_reader(store) as db:
+        cursor = db.cursor()
+        assert cursor.execute("SELECT count(*) FROM calls").fetchall() == [(1 + pending,)]
+        assert cursor.execute("SELECT round(wilson_low(1, 2), 3)").fetchall() == [(0.095,)]
+        shown = {name for (name,) in cursor.execute("SHOW TABLES").fetchall()}
+        assert shown.isdisjoint({"notes", "meta", "journals"})
+        assert {"tool_calls", "calls", "judged", "attempts", "outcomes"} <= shown
+        assert db.execute(
+            "SELECT count(*) FROM duckdb_tables() WHERE database_name = 'memory' AND schema_name = 'main'"
+        ).fetchall() == [(0,)]
+
+
 def test_nothing_can_be_written_through_a_lease(store: StorePaths, write: Any, call: Any) -> None:
     write(call(1))
     with open_reader(store) as db, pytest.raises(duckdb.Error, match="read-only"):

@@ -18,7 +18,16 @@ import duckdb
 
 from tooltrace.errors import NetworkStore, StoreDamaged, StoreError, StoreMissing, UnreadableJournals
 from tooltrace.store import background, corrections, fold_marker, hashes, tombstones
-from tooltrace.store.connection import attach, connect, detach, explained, is_attached, is_unreadable, limit_memory
+from tooltrace.store.connection import (
+    MEMORY_CATALOG,
+    attach,
+    connect,
+    detach,
+    explained,
+    is_attached,
+    is_unreadable,
+    limit_memory,
+)
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.file_system import network_problem
 from tooltrace.store.first_use import check_database
@@ -29,7 +38,7 @@ from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.macros import create_macros
 from tooltrace.store.migrations import checked_version, has_current_views
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import ATTEMPTS, RECORDS, REPEATED_CALLS, ROLLUPS, SCHEMA_VERSION, STORE, column_ddl
+from tooltrace.store.schema import ATTEMPTS, RECORDS, REPEATED_CALLS, ROLLUPS, SCHEMA_VERSION, STORE, TABLES, column_ddl
 from tooltrace.store.staging import SPACE, Staging
 from tooltrace.store.views import LOCAL_VIEWS
 
@@ -44,6 +53,13 @@ REPAIR_WAIT_SECONDS: Final = 1.0
 """Maximum seconds that a reader waits for the exclusive lock to rebuild or migrate a database."""
 OTHERS_SECONDS: Final = 3.0
 """Seconds for which a reader waits for the next step of another process that folds a large backlog."""
+
+_OBJECTS: Final = f"""
+SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = '{STORE}'
+UNION ALL
+SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = '{STORE}' AND NOT internal
+"""
+"""The tables and views of the database, with their schemas."""
 
 _log = logging.getLogger("tooltrace")
 _leased: dict[int, DuckDBPyConnection] = {}
@@ -278,11 +294,12 @@ def _attach_views(
         offsets = known_offsets(con, paths) if stored else {}
     staged = _stage(con, paths, offsets, until, stored=stored)
     hashed = not stored or hashes.are_current(con)
-    has_macros = stored and not cursors and has_current_views(con)
-    if has_macros:
-        con.execute(f"SET search_path = 'memory.main,{STORE}.main'")  # the views and macros that the database has
+    has_views = stored and has_current_views(con)
+    if has_views and not cursors:
+        con.execute(f"SET search_path = 'memory.main,{STORE}.main'")
         if hashed and not staged:
             return
+    is_copied = has_views and _copy_views(con)
     overridden = staged and corrections.is_pending(con, stored=stored) and corrections.apply_staged(con, stored=stored)
     for table in RECORDS.values():
         where = f" WHERE span_id NOT IN (SELECT span_id FROM {corrections.OVERRIDDEN})"
@@ -298,10 +315,25 @@ def _attach_views(
     con.execute(
         f"CREATE VIEW memory.main.{REPEATED_CALLS.name} AS {_repeated(stored=stored, staged=staged, hashed=hashed)}"
     )
-    if not has_macros:
+    if not is_copied:
         create_macros(con, "memory.main.")
-    for view in LOCAL_VIEWS:
-        con.execute(f"CREATE VIEW memory.main.{view.name} AS {view.sql}")
+        for view in LOCAL_VIEWS:
+            con.execute(f"CREATE VIEW memory.main.{view.name} AS {view.sql}")
+
+
+def _copy_views(con: DuckDBPyConnection) -> bool:
+    """Copy the database's views and macros to memory, which takes a tenth of the time of creating them.
+
+    Return False, without a copy, where the database has tables or views of somebody else: DuckDB copies all of them.
+    """
+    tables = {table.name for table in TABLES}
+    known = {("main", name) for name in (*tables, *(view.name for view in LOCAL_VIEWS))}
+    if not known.issuperset(con.execute(_OBJECTS).fetchall()):
+        return False
+    con.execute(f"COPY FROM DATABASE {STORE} TO {MEMORY_CATALOG} (SCHEMA)")
+    for name in tables:
+        con.execute(f"DROP TABLE {MEMORY_CATALOG}.main.{name}")
+    return True
 
 
 def _stage(
