@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from itertools import pairwise
 from typing import Any, Final
 
@@ -76,7 +77,9 @@ class PanelQuery:
 
         Raises QueryError if the query does not fit into one statement, or a column does not exist.
         """
-        script = to_clickhouse(self.definition.render(self.by if self.definition.header.by else None), self._values())
+        script = _translated(
+            self.definition.render(self.by if self.definition.header.by else None), tuple(self._values().items())
+        )
         sql = script.select
         if columns is not None:
             self.require(columns.values())
@@ -110,6 +113,13 @@ class PanelQuery:
         return f"tooltrace query {self.name}{by}"
 
 
+@cache
+def _translated(sql: str, values: tuple[tuple[str, Any], ...]) -> TranslatedQuery:
+    """Return the translation of a query: several panels show columns of the same one."""
+    return to_clickhouse(sql, dict(values))
+
+
+@cache
 def _macro_by_placeholder() -> dict[str, str]:
     """Return the macro of each placeholder, by the placeholder's text in ClickHouse's SQL."""
     return {

@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.grids import covering
 from tooltrace.analysis import query_store
 from tooltrace.cli.top_view import load_view
 from tooltrace.store.base import open_store
@@ -75,10 +76,12 @@ def test_tools_are_sorted_by_the_option_sort(run, sort, first):
 
 @pytest.mark.usefixtures("busy")
 @pytest.mark.parametrize(
-    ("sort", "title"),
-    [("excess", "excess ▼"), ("hurt", "lost ms ▼"), ("failed", "failed ▼"), ("rate", "rate of calls ▼"), ("retries", "tries ▼"), ("tool", "tool ▲")],
+    ("sort", "title", "width"),
+    covering(
+        [("excess", "excess ▼"), ("hurt", "lost ms ▼"), ("failed", "failed ▼"), ("rate", "rate of calls ▼"), ("retries", "tries ▼"), ("tool", "tool ▲")],
+        ["80", "200"],
+    ),
 )  # fmt: skip
-@pytest.mark.parametrize("width", ["80", "200"])
 def test_the_column_that_sorts_the_tools_is_shown_and_marked(run, sort, title, width):
     head = next(
         line for line in run("top", "--sort", sort, env={"COLUMNS": width}).stdout.splitlines() if "p95" in line

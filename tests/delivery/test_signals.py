@@ -109,7 +109,9 @@ def test_an_endpoint_for_another_signal_alone(paths: StorePaths, receiver: HttpR
     assert names(paths) == [f"otlp-{alone}"]
 
 
-@pytest.mark.parametrize("fails", ["traces", "logs", "metrics"])
+@pytest.mark.parametrize(
+    "fails", ["logs", *(pytest.param(signal, marks=pytest.mark.deep) for signal in ("traces", "metrics"))]
+)
 def test_a_refused_signal_does_not_delay_the_others(
     paths: StorePaths, receiver: HttpReceiver, other: HttpReceiver, fails: str
 ) -> None:

@@ -12,8 +12,10 @@ from typing import Any
 
 import httpx
 import pytest
+from click.testing import CliRunner
 
 from tests.server.conftest import running
+from tooltrace.cli import cli
 from tooltrace.server.site import Site
 
 mcp_client: Any = pytest.importorskip("mcp.client", reason="needs mcp 2.3: pip install 'tooltrace-recorder[mcp]'")
@@ -136,7 +138,6 @@ def test_where_others_can_reach_the_pages_mcp_wants_the_token(outage_store: Path
     ],
 )
 def test_wrong_options_are_refused(tmp_path: Path, options: list[str], words: str) -> None:
-    command = [sys.executable, "-m", "tooltrace.cli", "mcp", str(tmp_path / "t.duckdb"), *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
-    assert done.returncode == 2
+    done = CliRunner().invoke(cli, ["mcp", str(tmp_path / "t.duckdb"), *options])
+    assert done.exit_code == 2
     assert words in done.stderr

@@ -14,6 +14,7 @@ from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMet
 from opentelemetry.sdk.metrics.view import ExponentialBucketHistogramAggregation, View
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
+from tests.examples import examples
 from tooltrace.otel import sdk_histogram
 from tooltrace.otel.sdk_histogram import Measurement, record_all
 from tooltrace.otel.sdk_internals import SPAN_KEY
@@ -69,7 +70,7 @@ measurements = st.lists(
 
 
 @pytest.mark.parametrize("setup", SETUPS)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(first=measurements, second=measurements)
 def test_batches_are_collected_as_single_measurements_are(setup: str, first: Any, second: Any) -> None:
     batched, single = Meter(*SETUPS[setup]), Meter(*SETUPS[setup])

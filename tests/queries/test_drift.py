@@ -10,6 +10,7 @@ import pytest
 from scipy.special import betaln, logsumexp
 from statsmodels.stats.proportion import proportion_confint
 
+from tests.examples import examples
 from tests.queries.answers import run
 from tooltrace.errors import BadParameter
 from tooltrace.store import hashes
@@ -209,7 +210,10 @@ def test_where_nothing_changed_one_of_twenty_gets_a_place_at_most(history, rate,
     assert sum(row["change_point"] is not None for row in answer(con, by="conversation", evidence=3)) <= 0.03 * 400
 
 
-@pytest.mark.parametrize(("before", "after", "soon"), [(0.05, 0.4, 0.85), (0.1, 0.5, 0.8), (0.3, 0.8, 0.8)])
+@pytest.mark.parametrize(
+    ("before", "after", "soon"),
+    [(0.05, 0.4, 0.85), *(pytest.param(*case, marks=pytest.mark.deep) for case in [(0.1, 0.5, 0.8), (0.3, 0.8, 0.8)])],
+)
 def test_a_change_planted_in_300_attempts_is_found_within_40(history, before, after, soon):
     _, near, _, alarmed = shares(of_each(history(failed=flips(2, before, after)), "failure_rate"), 150)
     assert near >= 0.97
@@ -239,7 +243,7 @@ def test_a_change_that_a_user_would_call_one_is_named_within_40_of_300_in_nine_o
     history, statistic, before, after
 ):
     rng = np.random.default_rng(11)
-    change = rng.integers(100, 201, 1000)
+    change = rng.integers(100, 201, examples(1000))
     now = np.where(np.arange(300) < change[:, None], before, after)
     given = np.exp(rng.normal(3, 0.7, now.shape)) * now if statistic == "latency" else rng.random(now.shape) < now
     name = {"failure_rate": "failed", "accuracy": "right", "latency": "took"}[statistic]
@@ -436,8 +440,13 @@ def test_dependent_attempts_count_as_fewer(tools, made):
 
 @pytest.mark.parametrize(
     "made",
-    [alike(4, 300, 20, 10, 0.2), alike(5, 300, 20, 10, 0.5), alike(6, 300, 8, 10, 0.5), sticky(7, 300, 200, 0.5), sticky(8, 300, 200, 0.8)],
-    ids=["ICC 0.2", "ICC 0.5", "8 conversations", "lag-1 0.5", "lag-1 0.8"],
+    [
+        pytest.param(alike(4, 300, 20, 10, 0.2), id="ICC 0.2", marks=pytest.mark.deep),
+        pytest.param(alike(5, 300, 20, 10, 0.5), id="ICC 0.5", marks=pytest.mark.deep),
+        pytest.param(alike(6, 300, 8, 10, 0.5), id="8 conversations"),
+        pytest.param(sticky(7, 300, 200, 0.5), id="lag-1 0.5", marks=pytest.mark.deep),
+        pytest.param(sticky(8, 300, 200, 0.8), id="lag-1 0.8"),
+    ],
 )  # fmt: skip
 def test_similar_attempts_are_not_a_change(tools, made):
     found = tools(*made)

@@ -18,6 +18,7 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from pydantic import BaseModel
 
 import tooltrace as tt
+from tests.grids import covering
 from tooltrace.core.records import ToolCall
 from tooltrace.redact.walk import to_json_bytes
 
@@ -136,8 +137,7 @@ def driven(coroutine: Any) -> Any:
     raise AssertionError("it waits for something")
 
 
-@pytest.mark.parametrize("raises", CLASSES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "raises"), covering(KINDS, CLASSES))
 def test_arguments_and_results_pass_through_unchanged(calls: Calls, kind: str, raises: type[BaseException]) -> None:
     hooks = Hooks(raises)
     values = around(hooks.values()[kind])
@@ -182,8 +182,7 @@ def test_arguments_and_results_pass_through_unchanged(calls: Calls, kind: str, r
         json.loads(row.result or "null")
 
 
-@pytest.mark.parametrize("raises", CLASSES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "raises"), covering(KINDS, CLASSES))
 def test_exceptions_pass_through_unchanged(calls: Calls, kind: str, raises: type[BaseException]) -> None:
     hooks = Hooks(raises)
     value = hooks.values()[kind]

@@ -12,6 +12,7 @@ import pytest
 
 import tooltrace as tt
 from tests.conftest import records
+from tests.grids import covering
 from tests.needs import missing
 from tooltrace.core.records import ToolCall
 
@@ -43,8 +44,9 @@ work()
 """
 
 
-@pytest.mark.parametrize("order", ["patched first", "imported first", "configured first"])
-@pytest.mark.parametrize("library", ["gevent", "eventlet"])
+@pytest.mark.parametrize(
+    ("library", "order"), covering(["gevent", "eventlet"], ["patched first", "imported first", "configured first"])
+)
 def test_every_call_of_a_patched_program_is_written(tmp_path: Path, library: str, order: str) -> None:
     if importlib.util.find_spec(library) is None:
         missing(library, f"no {library}: pip install {library}")

@@ -17,6 +17,7 @@ import stamina.instrumentation
 import tenacity
 
 import tooltrace as tt
+from tests.grids import covering
 
 NOW: Any = {"stop": tenacity.stop_after_attempt(3), "wait": tenacity.wait_none()}
 
@@ -105,18 +106,20 @@ def run_around_a_step() -> None:
     step()
 
 
-@pytest.mark.parametrize("installed", [False, True], ids=["by frames", "by hooks"])
 @pytest.mark.parametrize(
-    ("run", "library"),
-    [
-        (run_tenacity_decorator, "tenacity"),
-        (run_tenacity_block, "tenacity"),
-        (run_tenacity_async, "tenacity"),
-        (run_around_a_step, "tenacity"),
-        (run_stamina_decorator, "stamina"),
-        (run_stamina_block, "stamina"),
-        (run_stamina_async, "stamina"),
-    ],
+    ("run", "library", "installed"),
+    covering(
+        [
+            (run_tenacity_decorator, "tenacity"),
+            (run_tenacity_block, "tenacity"),
+            (run_tenacity_async, "tenacity"),
+            (run_around_a_step, "tenacity"),
+            (run_stamina_decorator, "stamina"),
+            (run_stamina_block, "stamina"),
+            (run_stamina_async, "stamina"),
+        ],
+        [False, True],
+    ),
 )
 def test_the_executions_of_a_retry_are_attempts_of_one_call(
     run: Callable[[], None], library: str, installed: bool

@@ -74,7 +74,13 @@ def command(*words: str) -> Result:
     return CliRunner().invoke(cli, words, catch_exceptions=False)
 
 
-@pytest.mark.parametrize("name", ["failure_rate", "errors", "recent", "calibration", "latency", "ranking", "audit"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("failure_rate", "recent", "ranking"),
+        *(pytest.param(name, marks=pytest.mark.deep) for name in ("errors", "calibration", "latency", "audit")),
+    ],
+)
 def test_a_named_query_has_the_same_result_in_every_store(memory: str, local: Path, name: str) -> None:
     mine, other = tt.query(name, store=memory), tt.query(name, store=local)
     assert type(mine) is type(other)

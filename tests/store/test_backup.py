@@ -156,7 +156,13 @@ def test_records_forgotten_since_the_backup_stay_forgotten(tmp_path: Path, store
     assert places_of(secret, tmp_path) == []
 
 
-@pytest.mark.parametrize("step", ["backup._copy", "backup._keep_aside", "Path.replace", "tombstones.mark_all_pending"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        *("backup._copy", "Path.replace"),
+        *(pytest.param(step, marks=pytest.mark.deep) for step in ("backup._keep_aside", "tombstones.mark_all_pending")),
+    ],
+)
 def test_a_killed_restoration_leaves_the_old_or_the_new_store(
     tmp_path: Path, store: StorePaths, run: Callable[..., str], step: str
 ) -> None:

@@ -312,12 +312,12 @@ def test_nothing_is_forgotten_where_the_disk_takes_only_a_part_of_the_tombstone(
     [
         "tombstones._append",
         "rewrite._copy_table",
-        "rewrite._sync_directory",
-        "replay_positions.ReplayPositions.write",
-        "erasure.blank_journals",
+        pytest.param("rewrite._sync_directory", marks=pytest.mark.deep),
+        pytest.param("replay_positions.ReplayPositions.write", marks=pytest.mark.deep),
+        pytest.param("erasure.blank_journals", marks=pytest.mark.deep),
         "blanking._overwrite",
-        "recovery.quarantined_files",
-        "tombstones.mark_done",
+        pytest.param("recovery.quarantined_files", marks=pytest.mark.deep),
+        pytest.param("tombstones.mark_done", marks=pytest.mark.deep),
     ],
 )
 def test_a_kill_at_any_step_leaves_a_store_that_the_next_fold_or_command_completes(

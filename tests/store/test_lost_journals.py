@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
+from tests.grids import covering
 from tests.store.conftest import make_call
 from tooltrace.faults import faults
 from tooltrace.store import fold_marker
@@ -90,8 +91,7 @@ REMOVALS = [remove_file, remove_folder, move_folder, rename_file, replace_file]
 TRUNCATIONS = [truncate, copy_and_truncate]
 
 
-@pytest.mark.parametrize("sync", [False, True])
-@pytest.mark.parametrize("attack", [*REMOVALS, *TRUNCATIONS])
+@pytest.mark.parametrize(("attack", "sync"), covering([*REMOVALS, *TRUNCATIONS], [False, True]))
 def test_the_next_line_is_found_and_the_lost_ones_are_counted(
     store: StorePaths, attack: Callable[[Journal], None], *, sync: bool
 ) -> None:

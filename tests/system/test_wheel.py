@@ -178,6 +178,7 @@ def assert_repaired(environment: Environment, wheel: Path) -> None:
     assert (done.stdout.strip(), done.stderr) == (tt.__version__, "")
 
 
+@pytest.mark.deep
 def test_installed_after_the_other_project_it_works_and_warns(
     environment: Environment, wheel: Path, other: Path
 ) -> None:

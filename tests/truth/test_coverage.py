@@ -29,7 +29,7 @@ CELLS = {
 }
 
 
-IN_OTHERS = {"independent", "ICC 0.5", "unequal sizes"}
+IN_OTHERS = {"independent", "ICC 0.5", "unequal sizes", "5 clusters"}
 """Cells whose queries stand in "ICC 0.2", where too narrow an interval is seen first."""
 
 

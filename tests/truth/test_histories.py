@@ -7,14 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.grids import covering
 from tests.truth.cells import ACCURACY, LEVELS, Cell, cells
 from tests.truth.histories import columns, make, slowest
 
 CELL = Cell("clusters", 20, 10, icc=0.2)
 
 
-@pytest.mark.parametrize("model", ["beta", "logit"])
-@pytest.mark.parametrize(("rate", "icc"), [(0.3, 0.0), (0.3, 0.2), (0.05, 0.5), (0.9, 0.1)])
+@pytest.mark.parametrize(
+    ("rate", "icc", "model"), covering([(0.3, 0.0), (0.3, 0.2), (0.05, 0.5), (0.9, 0.1)], ["beta", "logit"])
+)
 def test_failures_have_the_stated_rate_and_correlation(model: str, rate: float, icc: float) -> None:
     rows = columns(replace(CELL, model=model, rate=rate, icc=icc), 2000)
     failed = rows["failed"].reshape(-1, 10).astype(float)
