@@ -35,10 +35,13 @@ TEXTS = st.lists(
 ASKED_ALL = tuple(replace(rule, reads=None) for rule in tt.RULES)
 
 
-@pytest.mark.parametrize("sample", samples(), ids=lambda sample: sample.id)
-def test_a_real_result_reads_the_same(sample: Any) -> None:
-    look = view_of(*snapshot_result(sample.live()))
-    assert apply_rules_to_view(look, tt.RULES) == apply_rules_to_view(look, ASKED_ALL)
+def test_real_results_read_the_same() -> None:
+    differing = []
+    for sample in samples():
+        look = view_of(*snapshot_result(sample.live()))
+        if apply_rules_to_view(look, tt.RULES) != apply_rules_to_view(look, ASKED_ALL):
+            differing.append(sample.id)
+    assert differing == []
 
 
 @given(st.one_of(*SHAPES.values()))
