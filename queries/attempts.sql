@@ -27,7 +27,7 @@
 --   min_confidence   number = NULL     confidence of this value or more
 --   max_confidence   number = NULL     confidence below this value
 --   text             text = NULL       text in the ids, error message, arguments, answer or result; case-insensitive
---   sort             text = NULL       column to sort by, ascending: ended_at, duration_ms, attempt, confidence, tool, tool_version, status, code, agent, call_id or said; with a minus before it, descending
+--   sort             text = NULL       column to sort by, ascending: ended_at, duration_ms, attempt, confidence, tool, tool_version, status, code, agent, call_id or message; with a minus before it, descending
 --   offset           integer = 0       rows to skip, for pages in another order
 --   limit            integer = 50      maximum number of rows
 -- columns:
@@ -42,11 +42,11 @@
 --   attempt       count  1 for the first execution of the call
 --   confidence    share  confidence that the tool reported
 --   call_id       text   id of the call
---   said          text   error message, else the answer, else the result; first 200 characters
+--   message       text   error message, else the answer, else the result; first 200 characters
 --   conversation  text   conversation of the call
 --   agent         text   agent that made the call
 --   span_id       text   id of the attempt
--- important: ended_at, tool, status, call_id, duration_ms, code, said
+-- important: ended_at, tool, status, call_id, duration_ms, code, message
 -- next: show {call_id}
 WITH judgements AS (
     SELECT span_id, correct FROM judged WHERE $label IS NOT NULL
@@ -98,7 +98,7 @@ SELECT
     attempt,
     confidence,
     call_id,
-    left(coalesce(error_message, "text", CAST(result AS TEXT)), 200) AS said,
+    left(coalesce(error_message, "text", CAST(result AS TEXT)), 200) AS message,
     conversation_id AS conversation,
     agent,
     span_id
@@ -124,7 +124,7 @@ ORDER BY
         WHEN $sort = 'code' THEN code
         WHEN $sort = 'agent' THEN agent
         WHEN $sort = 'call_id' THEN call_id
-        WHEN $sort = 'said' THEN left(coalesce(error_message, "text", CAST(result AS TEXT)), 200)
+        WHEN $sort = 'message' THEN left(coalesce(error_message, "text", CAST(result AS TEXT)), 200)
     END ASC NULLS LAST,
     CASE
         WHEN $sort = '-tool' THEN tool
@@ -133,7 +133,7 @@ ORDER BY
         WHEN $sort = '-code' THEN code
         WHEN $sort = '-agent' THEN agent
         WHEN $sort = '-call_id' THEN call_id
-        WHEN $sort = '-said' THEN left(coalesce(error_message, "text", CAST(result AS TEXT)), 200)
+        WHEN $sort = '-message' THEN left(coalesce(error_message, "text", CAST(result AS TEXT)), 200)
     END DESC NULLS LAST,
     CASE WHEN $sort = 'ended_at' THEN ended_at END ASC NULLS LAST,
     ended_at DESC,

@@ -8,7 +8,7 @@ from typing import NoReturn
 import pytest
 
 
-def missing(name: str, told: str) -> NoReturn:
+def missing(name: str, reason: str) -> NoReturn:
     """The part ``name`` is not there: the test is skipped, and fails where ``$TOOLTRACE_REQUIRE`` has the name."""
-    assert name not in os.environ.get("TOOLTRACE_REQUIRE", "").split(","), told
-    pytest.skip(told)
+    assert name not in os.environ.get("TOOLTRACE_REQUIRE", "").split(","), reason
+    pytest.skip(reason)

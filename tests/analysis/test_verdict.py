@@ -105,19 +105,19 @@ def test_a_verdict_is_plain_data_with_the_same_values_in_both_languages(story):
 
 
 def test_each_query_with_a_verdict_says_it_about_one_row(story):
-    said = {}
+    sentences = {}
     for name, query in catalogue().items():
         sides = {"before_version": "2.3.1", "version": "2.4.0"}
         required = {"compare": sides, "find": {"text": "token"}}.get(name, {})
         if query.header.verdict:
             sentence = query_verdict(query, query_store(story, name, **required))
             if sentence is not None:
-                said[name] = as_text(sentence, EN)
-                assert as_text(sentence, ZH) != said[name], name
-    assert len(said) > 20
-    assert said["failure_rate"].startswith("crm_lookup fails most: 1")
-    assert "'401 token expired'" in said["errors"]
-    assert all("–" not in text for text in said.values()), "each value of the chosen row is known"
+                sentences[name] = as_text(sentence, EN)
+                assert as_text(sentence, ZH) != sentences[name], name
+    assert len(sentences) > 20
+    assert sentences["failure_rate"].startswith("crm_lookup fails most: 1")
+    assert "'401 token expired'" in sentences["errors"]
+    assert all("–" not in text for text in sentences.values()), "each value of the chosen row is known"
     assert (
         query_verdict(find("failure_rate"), query_store(story, "failure_rate", since=END + timedelta(days=1))) is None
     )

@@ -38,15 +38,15 @@ def backlog(folder: Path) -> Path:
     return store
 
 
-@pytest.mark.parametrize(("limit", "said"), [(10, True), (10_000_000, False)])
+@pytest.mark.parametrize(("limit", "is_shown"), [(10, True), (10_000_000, False)])
 def test_only_a_long_backlog_is_announced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, said: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, is_shown: bool
 ) -> None:
     monkeypatch.setattr(folding, "LONG_BYTES", limit)
     store = backlog(tmp_path)
     done = CliRunner().invoke(cli, ["query", "failure_rate", "--format", "csv", "--store", str(store)])
     assert done.exit_code == 0
-    assert ("pending journal records" in done.stderr) is said
+    assert ("pending journal records" in done.stderr) is is_shown
     assert "pending" not in done.stdout
 
 

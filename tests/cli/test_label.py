@@ -149,11 +149,11 @@ class TestFile:
         done = run("label", "--file", path, "--labeler", "ann")
         assert done.exit_code == 0
         assert done.stdout == "2 labels recorded, 5 rows skipped.\n"
-        unused, *said = done.stderr.splitlines()
+        unused, *message = done.stderr.splitlines()
         assert unused == f"{path}: ignored columns: other"
-        assert [line.removeprefix(f"{path}:").split(":")[0] for line in said] == ["5", "7", "8", "9", "10"]
-        assert "got 'maybe'; skipped" in said[0]
-        assert "5 fields, but the header has 4" in said[3]
+        assert [line.removeprefix(f"{path}:").split(":")[0] for line in message] == ["5", "7", "8", "9", "10"]
+        assert "got 'maybe'; skipped" in message[0]
+        assert "5 fields, but the header has 4" in message[3]
         assert [row[0] for row in outcomes()] == ["call_3", "call_8"]
 
     def test_bad_lines_of_json(self, run, history, file, outcomes):
@@ -214,7 +214,7 @@ class TestFile:
             ]
 
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "message"),
         [
             ("id,correct\nc,1\n", "it needs a column call_id, span_id or conversation_id"),
             ("call_id,verdict\nc,1\n", "it needs a column correct or score"),
@@ -223,12 +223,12 @@ class TestFile:
             (b"PAR1 and no more", "PAR1 and no more"),
         ],
     )
-    def test_a_file_without_labels_fails(self, run, file, where, text, said):
+    def test_a_file_without_labels_fails(self, run, file, where, text, message):
         done = run("label", "--file", path := file(text))
         assert (done.exit_code, done.stdout) == (1, "")
         assert done.stderr.startswith(f"tooltrace: {path}")
         assert done.stderr.count("\n") == 1
-        assert said in done.stderr or isinstance(text, bytes)
+        assert message in done.stderr or isinstance(text, bytes)
         assert not where.with_name(f"{where.name}.journal").exists()
 
     def test_a_file_that_is_not_there_fails(self, run, tmp_path):

@@ -61,9 +61,9 @@ def test_tail_follows_other_processes_until_ctrl_c(history, put, environment, ma
         put(made(1000, call_id="from_elsewhere", started_at=datetime.now(UTC)))
         assert "from_elsewhere" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate()
+        _, errors = process.communicate()
         watchdog.cancel()
-    assert (process.returncode, said) == (0, "")
+    assert (process.returncode, errors) == (0, "")
 
 
 def test_the_error_names_the_pid_of_a_process_that_locks_the_store(history, environment, where):

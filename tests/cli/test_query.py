@@ -106,7 +106,7 @@ def test_explain_prints_the_sql_with_its_comment_and_runs_no_query(run, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["failure_rat"], "did you mean 'failure_rate'?"),
         (["failure_rate", "--since", "soon"], "parameter 'since' must be a time span back from now"),
@@ -117,10 +117,10 @@ def test_explain_prints_the_sql_with_its_comment_and_runs_no_query(run, tmp_path
         (["failure_rate", "--min-n", "-1"], "-1"),
     ],
 )
-def test_wrong_usage_is_one_line_and_exit_code_2(run, arguments, said):
+def test_wrong_usage_is_one_line_and_exit_code_2(run, arguments, message):
     done = run("query", *arguments)
     assert done.exit_code == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.output
     assert done.stdout == ""
 

@@ -69,12 +69,12 @@ def test_colours_on_a_terminal_and_hostile_text_is_still_harmless(history):
     environment.pop("NO_COLOR")
     with subprocess.Popen(command, stdout=slave, env=environment) as process:
         os.close(slave)
-        said = b""
-        while b"next" not in said:
-            said += os.read(master, 65536)
+        output = b""
+        while b"next" not in output:
+            output += os.read(master, 65536)
         process.wait(120)
     os.close(master)
-    text = said.decode()
+    text = output.decode()
     assert "\x1b[1;31m" in text
     assert r"\x1b]0;title\x07" in text, "shown, as on the pages"
     assert "\x1b]" not in text

@@ -86,11 +86,13 @@ def test_as_json_each_line_is_an_object(run):
     lines = run("tail", "--no-follow", "-n", "3", "--format", "json", "--tool", "search").stdout.splitlines()
     found = [json.loads(line) for line in lines]
     assert [row["call_id"] for row in found] == ["call_21", "call_22", "call_23"]
-    assert {"ended_at", "tool", "status", "ending", "code", "said", "agent", "conversation", "span_id"} <= set(found[0])
+    assert {"ended_at", "tool", "status", "ending", "code", "message", "agent", "conversation", "span_id"} <= set(
+        found[0]
+    )
     assert found[0]["ended_at"].endswith("Z")
     (hostile,) = run("tail", "--no-follow", "--status", "error", "--format", "json").stdout.splitlines()
     assert "\x1b" not in hostile
-    assert json.loads(hostile)["said"].startswith("\x1b[31mred"), "for programs, what was recorded"
+    assert json.loads(hostile)["message"].startswith("\x1b[31mred"), "for programs, what was recorded"
 
 
 @pytest.mark.usefixtures("history")

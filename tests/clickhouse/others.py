@@ -94,12 +94,13 @@ def _oddities() -> list[SpanData]:
 
 def no_calls() -> list[SpanData]:
     """Spans that are not tool calls."""
-    said: list[dict[str, Any]] = [
+    attribute_sets: list[dict[str, Any]] = [
         {}, {"gen_ai.operation.name": "chat"}, {"gen_ai.operation.name": "chat", "gen_ai.tool.name": "add"}, {"openinference.span.kind": "LLM"},
         {"openinference.span.kind": "CHAIN", "gen_ai.tool.name": "add"}, {"mcp.method.name": "tools/list"}, {"traceloop.span.kind": "agent"},
         {"langfuse.observation.type": "span"}, {"gen_ai.operation.name": "execute_tool", "logfire.span_type": "pending_span"},
         {"tool_arguments": "{}"},
     ]  # fmt: skip
     return [
-        span("running", attributes=attributes, trace_id=f"{place + 9000:032x}") for place, attributes in enumerate(said)
+        span("running", attributes=attributes, trace_id=f"{place + 9000:032x}")
+        for place, attributes in enumerate(attribute_sets)
     ]

@@ -26,7 +26,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory, engine: Any, fill: Fill) ->
     return str(store), address(engine, "commands").url
 
 
-def said(store: str, *words: str) -> str:
+def output_of(store: str, *words: str) -> str:
     done = CliRunner().invoke(cli, [*words, "--store", store], catch_exceptions=False, env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output
     assert done.stdout
@@ -56,20 +56,20 @@ def alike(a: Any, b: Any) -> bool:
 
 def test_tail(stores: tuple[str, str]) -> None:
     words = ["tail", "-n", "20", "--no-follow"]
-    mine, theirs = (said(store, *words) for store in stores)
+    mine, theirs = (output_of(store, *words) for store in stores)
     assert mine == theirs
     assert len(mine.splitlines()) >= 20
 
 
 def test_show(stores: tuple[str, str]) -> None:
     call = one(stores[0], "SELECT call_id FROM tool_calls WHERE attempt = 3 ORDER BY span_id LIMIT 1")
-    mine, theirs = (said(store, "show", call) for store in stores)
+    mine, theirs = (output_of(store, "show", call) for store in stores)
     assert mine == theirs
     assert call in mine
 
 
 def test_top(stores: tuple[str, str]) -> None:
-    mine, theirs = (said(store, "top", "--once", "--since", at(stores, 0.3), "--sort", "tool") for store in stores)
+    mine, theirs = (output_of(store, "top", "--once", "--since", at(stores, 0.3), "--sort", "tool") for store in stores)
     assert words(mine) == words(theirs)
     assert "fetch" in mine
 
@@ -81,13 +81,13 @@ def words(text: str) -> list[str]:
 
 def test_report(stores: tuple[str, str]) -> None:
     asked = ["report", "--format", "json", "-o", "-", "--since", at(stores, 0.3), "--until", at(stores, 0.9)]
-    mine, theirs = (json.loads(said(store, *asked)) for store in stores)
+    mine, theirs = (json.loads(output_of(store, *asked)) for store in stores)
     assert alike(mine, theirs)
 
 
 def test_report_compared(stores: tuple[str, str]) -> None:
     begin, middle, end = (at(stores, part) for part in (0.1, 0.5, 0.9))
     asked = ["report", "--format", "json", "-o", "-", "--compare", f"{begin}/{middle}..{middle}/{end}"]
-    mine, theirs = (json.loads(said(store, *asked)) for store in stores)
+    mine, theirs = (json.loads(output_of(store, *asked)) for store in stores)
     assert alike(mine, theirs)
     assert "fetch" in json.dumps(theirs)

@@ -118,7 +118,7 @@ def test_both_engines_agree_on_one_tool_in_a_time_range(
 
 
 ORDERS = {
-    "attempts": ("said",),
+    "attempts": ("message",),
     "conversations": ("conversation", "agent", "correct", "tools", "last_error"),
 }
 

@@ -182,18 +182,18 @@ def test_inserted_rows_equal_those_of_the_collectors_exporter(captured: Captured
         engine.command(f"CREATE TABLE IF NOT EXISTS {database}.ours_{table} AS {database}.{table}")
     ours = captured.address(engine, "&traces=ours_otel_traces&logs=ours_otel_logs")
     Backfill(ClickHouseConnection(ours), RecordEncoder()).send(records_of(captured.store))
-    told = "Timestamp, TraceId, SpanId, ParentSpanId, SpanName, SpanKind, StatusCode, StatusMessage, ScopeName, ScopeVersion"
-    said = "toJSONString({0}Attributes), {0}AttributesKeys" if captured.variant == "json" else "mapSort({0}Attributes)"
-    for columns in (told, said.format("Span")):
+    span_columns = "Timestamp, TraceId, SpanId, ParentSpanId, SpanName, SpanKind, StatusCode, StatusMessage, ScopeName, ScopeVersion"
+    attribute_columns = (
+        "toJSONString({0}Attributes), {0}AttributesKeys" if captured.variant == "json" else "mapSort({0}Attributes)"
+    )
+    for columns in (span_columns, attribute_columns.format("Span")):
         mine, theirs = (
             engine.query(f"SELECT SpanId, {columns} FROM {database}.{table} ORDER BY SpanId").result_rows
             for table in ("ours_otel_traces", "otel_traces")
         )
         assert len(mine) == len(theirs) > 0
         assert [sorted_keys(row) for row in mine] == [sorted_keys(row) for row in theirs]
-    events = (
-        f"SELECT Timestamp, EventName, {said.format('Log')} FROM {database}.{{0}} WHERE EventName <> '' ORDER BY ALL"
-    )
+    events = f"SELECT Timestamp, EventName, {attribute_columns.format('Log')} FROM {database}.{{0}} WHERE EventName <> '' ORDER BY ALL"
     mine, theirs = (engine.query(events.format(table)).result_rows for table in ("ours_otel_logs", "otel_logs"))
     assert theirs
     assert {row[:2] for row in theirs} <= {row[:2] for row in mine}

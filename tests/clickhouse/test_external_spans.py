@@ -52,7 +52,7 @@ def test_the_same_attributes_are_read() -> None:
 
 def test_the_same_spans_are_tool_calls(engine: Any) -> None:
     rng = random.Random(3)
-    said = {
+    values = {
         "gen_ai.operation.name": ["execute_tool", "chat", ""], "gen_ai.tool.name": ["add", ""], "openinference.span.kind": ["TOOL", "tool", "LLM"],
         "traceloop.span.kind": ["tool", "task"], "langfuse.observation.type": ["tool", "span"], "mcp.method.name": ["tools/call", "tools/list"],
         "rpc.method": ["tools/call", "x"], "tool_arguments": ["{}"], "tool_response": ["1"], "pydantic_ai.tool.deferral.name": ["x"],
@@ -60,8 +60,8 @@ def test_the_same_spans_are_tool_calls(engine: Any) -> None:
     }  # fmt: skip
     forms = []
     for _ in range(600):
-        keys = rng.sample(sorted(said), rng.choice([0, 1, 1, 2, 2, 3, 4]))
-        attributes = {key: rng.choice(said[key]) for key in keys}
+        keys = rng.sample(sorted(values), rng.choice([0, 1, 1, 2, 2, 3, 4]))
+        attributes = {key: rng.choice(values[key]) for key in keys}
         forms.append(span(rng.choice(["running tool", "span", "execute_tool add"]), attributes=attributes))
     expected = {form.span_id for form in forms if known.is_tool_span(form.name, form.attributes)}
     found = taken(engine, "foreign_kinds", forms, "SELECT span_id FROM tool_calls")

@@ -424,7 +424,7 @@ def test_every_member_is_of_its_type(name: str) -> None:
 def test_column_overrides_are_valid_as_defaults(name: str) -> None:
     """To the models an override is a name and anything; the same as a default is typed."""
     made = board(name)
-    said = 0
+    described = 0
     for panel in made["panels"]:
         for one in (one for override in panel["fieldConfig"]["overrides"] for one in override["properties"]):
             default: Any = one["value"]
@@ -435,8 +435,8 @@ def test_column_overrides_are_valid_as_defaults(name: str) -> None:
             assert set(gone(alone, json.loads(json.dumps(read, cls=JSONEncoder)))) == set(), one
             assert read.field_config is not None
             assert [*members(read, ""), *members(read.field_config.defaults.custom, "")] == [], one
-            said += 1
-    assert said
+            described += 1
+    assert described
 
 
 def test_the_type_check_reports_wrong_values() -> None:

@@ -69,6 +69,6 @@ def test_less_is_read_and_the_answer_is_the_same(where: Address, engine: Any) ->
 
 
 def test_the_indexes_option_adds_index_statements(where: Address) -> None:
-    said = init(where, "--indexes")
-    assert said.stdout.count("ADD INDEX IF NOT EXISTS") == 3
+    printed = init(where, "--indexes")
+    assert printed.stdout.count("ADD INDEX IF NOT EXISTS") == 3
     assert "INDEX" not in init(where).stdout

@@ -110,7 +110,7 @@ async def test_a_long_result_is_cut_and_marked(browser: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sql", "told"),
+    ("sql", "message"),
     [
         ("SELECT count(*) FROM url('http://127.0.0.1:9/', 'CSV', 'a String')", "only the tables of the store"),
         ("SELECT * FROM file('/etc/passwd', 'LineAsString')", "only the tables of the store"),
@@ -143,12 +143,12 @@ async def test_a_long_result_is_cut_and_marked(browser: Any) -> None:
     ],
 )  # fmt: skip
 async def test_statements_that_are_not_queries_of_the_store_are_refused(
-    browser: Any, engine: Any, sql: str, told: str
+    browser: Any, engine: Any, sql: str, message: str
 ) -> None:
     engine.command("CREATE TABLE IF NOT EXISTS pages.secrets (a String) ENGINE = Memory AS SELECT 'hidden'")
     done = await put(browser, sql)
     assert done.status_code == 422, done.text[:300]
-    assert told in done.json()["error"]
+    assert message in done.json()["error"]
     assert "hidden" not in done.text
 
 
@@ -205,15 +205,15 @@ def require_nothing_left(engine: Any) -> None:
     ],
 )  # fmt: skip
 def test_the_tables_that_a_query_reads_are_checked_before_it_runs(engine: Any, sql: str, read: str | None) -> None:
-    def told(statement: str) -> str:
+    def answer(statement: str) -> str:
         return str(engine.raw_query(statement, fmt="TSVRaw").decode())
 
     script = TranslatedQuery((), sql, frozenset(["x"]))
     if read is None:
-        require_allowed_tables(told, script, {"calls"})
+        require_allowed_tables(answer, script, {"calls"})
     else:
         with pytest.raises(QueryError, match=f"got {re.escape(read)}$"):
-            require_allowed_tables(told, script, {"calls"})
+            require_allowed_tables(answer, script, {"calls"})
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

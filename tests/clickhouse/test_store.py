@@ -50,7 +50,7 @@ def command(*words: str) -> Result:
     return CliRunner().invoke(cli, words, catch_exceptions=False)
 
 
-def said(*words: str) -> Any:
+def output_of(*words: str) -> Any:
     done = command(*words)
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
@@ -67,7 +67,7 @@ def test_commands_answer_as_they_do_from_a_file(local: Path, house: Address, mon
         ["show", call[:9], "--format", "json"],
         ["sql", "SELECT tool, count(*) AS n FROM tool_calls GROUP BY tool ORDER BY tool", "--format", "json"],
     ):
-        assert close(said(*words), said(*words, "--store", str(local))), words
+        assert close(output_of(*words), output_of(*words, "--store", str(local))), words
 
 
 def close(a: Any, b: Any) -> bool:

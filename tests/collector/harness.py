@@ -70,13 +70,13 @@ class Collector:
         with log.open("ab") as out:
             self.process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
 
-        def said() -> bool:
+        def is_ready() -> bool:
             text = log.read_bytes()[before:]
             assert self.process is not None
             assert self.process.poll() is None, text.decode()
             return READY in text
 
-        until(said, 120, "the collector takes requests")
+        until(is_ready, 120, "the collector takes requests")
 
     def kill(self) -> None:
         """As the kernel does it when memory is short."""
@@ -144,20 +144,20 @@ def plain(pairs: list[dict[str, Any]]) -> dict[str, Any]:
 def _value(value: dict[str, Any]) -> Any:
     if not value:
         return None
-    ((kind, said),) = value.items()
+    ((kind, content),) = value.items()
     match kind:
         case "intValue":
-            return int(said)
+            return int(content)
         case "doubleValue":
-            return float(said)
+            return float(content)
         case "bytesValue":
-            return base64.b64decode(said)
+            return base64.b64decode(content)
         case "arrayValue":
-            return [_value(item) for item in said.get("values", [])]
+            return [_value(item) for item in content.get("values", [])]
         case "kvlistValue":
-            return plain(said.get("values", []))
+            return plain(content.get("values", []))
         case _:
-            return said
+            return content
 
 
 @dataclass
@@ -174,8 +174,8 @@ class Receiver:
         command = [*serve, "--port", str(self.port), "--grpc-port", "0"]
         self.process = subprocess.Popen(command, env=quiet(), stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
-        said = self.process.stdout.readline()
-        assert f":{self.port}" in said, said
+        line = self.process.stdout.readline()
+        assert f":{self.port}" in line, line
 
     def kill(self) -> None:
         """Without a chance to write down what it holds."""
@@ -217,7 +217,7 @@ class Application:
         self.process.stdin.write(f"{calls} {characters}\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
-        assert answer == "made\n", self.said
+        assert answer == "made\n", self.errors
 
     def end(self) -> int:
         """Its exit code."""
@@ -225,7 +225,7 @@ class Application:
         return self.process.returncode
 
     @property
-    def said(self) -> str:
+    def errors(self) -> str:
         """Errors in its log so far."""
         return self._log.read_text()
 

@@ -57,10 +57,10 @@ def shown(address: str, project: str, store: Path) -> Any:
     with tt.connect(store) as db:
         attempts = db.execute("SELECT count(*) FROM tool_calls").fetchall()[0][0]
     spans = f"{address}/v1/projects/{project}/spans?limit=1000"
-    said = until(
+    body = until(
         lambda: (found := get(spans)).count(b'"span_id"') >= attempts and found, 60, f"Phoenix shows {project}"
     )
-    return json.loads(said)["data"]
+    return json.loads(body)["data"]
 
 
 def through(otelcol: Path, folder: Path, address: str) -> Path:

@@ -53,7 +53,7 @@ def kept(otelcol: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
         demo = [sys.executable, str(Path(__file__).with_name("demo_through_sdk.py")), str(CALLS), str(store)]
         subprocess.run(demo, env={**collector.environment("grpc"), "OTEL_EXPORTER_OTLP_TIMEOUT": "60"}, check=True)
         collector.stop()
-        assert not (said := (folder / "engine.log").read_text()), said
+        assert not (exported := (folder / "engine.log").read_text()), exported
         yield ask, store
     finally:
         collector.kill()
@@ -84,13 +84,13 @@ def test_every_attempt_is_a_row_of_otel_traces(kept: tuple[Ask, Path]) -> None:
             assert same(row[column], attributes.get(ROW[column])), column
 
 
-def same(kept: Any, said: str | None) -> bool:
+def same(kept: Any, exported: str | None) -> bool:
     """Whether ``said`` is how the exporter writes ``kept`` into a map of strings."""
     if kept is None or isinstance(kept, str):
-        return kept == said
+        return kept == exported
     if isinstance(kept, bool):
-        return said == ("true" if kept else "false")
-    return said is not None and type(kept)(said) == kept
+        return exported == ("true" if kept else "false")
+    return exported is not None and type(kept)(exported) == kept
 
 
 def test_the_metric_counts_every_attempt(kept: tuple[Ask, Path]) -> None:
@@ -112,8 +112,8 @@ def test_every_label_is_a_row_of_otel_logs(kept: tuple[Ask, Path]) -> None:
     outcomes = rows(store, "outcomes")
     assert len(events) == len(outcomes) > 0
     for outcome in outcomes:
-        said = by_call[outcome["call_id"]]["LogAttributes"]["gen_ai.evaluation.score.label"]
-        assert said == ("correct" if outcome["correct"] else "incorrect")
+        exported = by_call[outcome["call_id"]]["LogAttributes"]["gen_ai.evaluation.score.label"]
+        assert exported == ("correct" if outcome["correct"] else "incorrect")
 
 
 def test_the_question_of_the_page_is_answered(kept: tuple[Ask, Path]) -> None:
@@ -125,8 +125,8 @@ def test_the_question_of_the_page_is_answered(kept: tuple[Ask, Path]) -> None:
     answer = {row["tool"]: row for row in ask(question)}
     assert answer.keys() == expected.keys()
     for tool, attempts in expected.items():
-        said = answer[tool]
-        assert int(said["attempts"]) == len(attempts)
-        assert int(said["failures"]) == sum(row["status"] == "error" for row in attempts)
+        exported = answer[tool]
+        assert int(exported["attempts"]) == len(attempts)
+        assert int(exported["failures"]) == sum(row["status"] == "error" for row in attempts)
         durations = sorted(row["duration_ms"] for row in attempts)
-        assert said["median_ms"] == pytest.approx(durations[len(durations) // 2], abs=0.001)
+        assert exported["median_ms"] == pytest.approx(durations[len(durations) // 2], abs=0.001)

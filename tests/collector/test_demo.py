@@ -91,12 +91,12 @@ def test_span_and_row_agree(sent: tuple[Collector, Path]) -> None:
         if attributes.pop(names.RESULT_IS_TEXT, False):
             assert json.loads(attributes.pop(names.TOOL_CALL_RESULT)) == row["text"]
         for column in row.keys() - ELSEWHERE - LATER:
-            said, kept = attributes.pop(ROW[column], None), row[column]
-            if column == "call_id" and said is None:
-                said = row["span_id"]
+            exported, kept = attributes.pop(ROW[column], None), row[column]
+            if column == "call_id" and exported is None:
+                exported = row["span_id"]
             if column in JSON and kept is not None:
-                said, kept = json.loads(said), json.loads(kept)
-            assert said == kept, column
+                exported, kept = json.loads(exported), json.loads(kept)
+            assert exported == kept, column
             compared[column] += kept is not None
         failed = row["status"] == "error"
         assert attributes.pop(names.ERROR_TYPE, None) == ((row["error_type"] or row["code"]) if failed else None)
@@ -151,12 +151,14 @@ def test_every_label_is_an_evaluation_event_of_its_span(sent: tuple[Collector, P
     outcomes = rows(store, "outcomes")
     assert len(events) == len(outcomes) > 0
     spans = {(span["traceId"], span["spanId"]) for span in collector.spans()}
-    said = Counter()
+    evaluations = Counter()
     for event in events:
         assert (event["traceId"], event["spanId"]) in spans
         about = event["attributes"]
-        said[about[names.TOOL_CALL_ID], about[names.EVALUATION_SCORE_LABEL], about[names.EVALUATION_EXPLANATION]] += 1
-    assert said == Counter(
+        evaluations[
+            about[names.TOOL_CALL_ID], about[names.EVALUATION_SCORE_LABEL], about[names.EVALUATION_EXPLANATION]
+        ] += 1
+    assert evaluations == Counter(
         (row["call_id"], "correct" if row["correct"] else "incorrect", row["reason"]) for row in outcomes
     )
 

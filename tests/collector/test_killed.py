@@ -37,7 +37,7 @@ def test_away_for_a_while(collector: MakeCollector, application: MakeApplication
     until(lambda: has_all(one, 500), 120, "the first arrive")
     one.kill()
     agent.make(500)
-    until(lambda: "cannot deliver" in agent.said, 120, "it is missed")
+    until(lambda: "cannot deliver" in agent.errors, 120, "it is missed")
     agent.make(500)
     one.start()
     agent.make(500)
@@ -50,8 +50,8 @@ def test_away_for_a_while(collector: MakeCollector, application: MakeApplication
     events = Counter(log.get("eventName") for log in one.logs())
     assert events == {"gen_ai.execute_tool.exception": 200, "gen_ai.evaluation.result": 200}
     assert counted(one) == 2000
-    said = agent.said.splitlines()
-    assert len({line.partition(" now ")[0] for line in said}) == len(said), "each signal says once that it waits"
+    lines = agent.errors.splitlines()
+    assert len({line.partition(" now ")[0] for line in lines}) == len(lines), "each signal says once that it waits"
 
 
 def test_killed_in_the_middle_of_requests(collector: MakeCollector, application: MakeApplication) -> None:

@@ -51,7 +51,7 @@ def test_a_full_queue_loses_no_records(collector: MakeCollector, application: Ma
     between = collector("to-tooltrace.yaml", *small, TOOLTRACE=receiver.endpoint("http/protobuf"))
     agent = application(between, "grpc")
     agent.make(5000)
-    until(lambda: "cannot deliver" in agent.said, 120, "it is told")
+    until(lambda: "cannot deliver" in agent.errors, 120, "it is told")
     receiver.start()
     until(lambda: len(receiver.spans()) >= 5000, 120, "the spans arrive")
     assert agent.end() == 0

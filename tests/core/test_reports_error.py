@@ -22,7 +22,7 @@ from tooltrace.recording.model_messages import repeats_failure, reports_error
 def seen(store: Path) -> Callable[..., list[tuple[Any, ...]]]:
     """Call a tool that does ``what``, tell the model ``text`` of it, and read what is on record."""
 
-    def seen(what: Any, text: str, **told: Any) -> list[tuple[Any, ...]]:
+    def seen(what: Any, text: str, **reported: Any) -> list[tuple[Any, ...]]:
         def tool() -> Any:
             if isinstance(what, BaseException):
                 raise type(what)(*what.args)  # the frames are let go of with it
@@ -33,7 +33,7 @@ def seen(store: Path) -> Callable[..., list[tuple[Any, ...]]]:
                 tt.trace_tool(name="find")(tool)()
         except type(what):
             pass
-        get_recorder().record_model_message("c1", text, style="plain", **told)
+        get_recorder().record_model_message("c1", text, style="plain", **reported)
         create_empty_store(store)
         with tt.connect() as db:
             return db.execute("SELECT status, seen_error FROM tool_calls").fetchall()
@@ -79,7 +79,7 @@ def test_the_text_does_not_report_the_failure(seen: Callable, what: Any, text: s
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("Error: the disk is full", True),
         ("错误: 不存在", True),
@@ -87,8 +87,8 @@ def test_the_text_does_not_report_the_failure(seen: Callable, what: Any, text: s
         ("3 errors were found in a.log", False),
     ],
 )
-def test_the_rules_read_only_the_text_of_a_success(seen: Callable, text: str, told: bool) -> None:
-    assert seen(tt.ToolResponse.success("done"), text) == [("success", told)]
+def test_the_rules_read_only_the_text_of_a_success(seen: Callable, text: str, reported: bool) -> None:
+    assert seen(tt.ToolResponse.success("done"), text) == [("success", reported)]
 
 
 def test_an_explicit_error_flag_overrides_the_rules(seen: Callable) -> None:
@@ -123,8 +123,8 @@ def test_the_text_alone_decides_for_an_unrecorded_call(store: object) -> None:
 
 
 def test_the_last_attempt_counts_unless_another_is_named(store: object) -> None:
-    said: list[Any] = [tt.ToolResponse.error("NO_STOCK", "tea is sold out"), "tea"]
-    tool = tt.trace_tool(name="find")(lambda: said.pop(0))
+    results: list[Any] = [tt.ToolResponse.error("NO_STOCK", "tea is sold out"), "tea"]
+    tool = tt.trace_tool(name="find")(lambda: results.pop(0))
     for _ in range(2):
         with tt.context(call_id="c1"):
             tool()
@@ -161,15 +161,15 @@ WORDS = st.text(min_size=1, max_size=40)
 
 
 @given(WORDS, st.text(), st.text())
-def test_a_failure_quoted_within_other_text_is_reported(said: str, before: str, after: str) -> None:
-    said = " ".join(said.split())
-    if sum(map(str.isalpha, said)) >= 3:
-        assert repeats_failure(f"{before} {said} {after}", [said])
+def test_a_failure_quoted_within_other_text_is_reported(results: str, before: str, after: str) -> None:
+    results = " ".join(results.split())
+    if sum(map(str.isalpha, results)) >= 3:
+        assert repeats_failure(f"{before} {results} {after}", [results])
 
 
 @given(st.text(), st.lists(st.text(), max_size=2))
 def test_a_known_failure_never_makes_a_text_report_less(text: str, failure: list[str]) -> None:
-    said = [" ".join(each.split()) for each in failure]
+    results = [" ".join(each.split()) for each in failure]
     alone = reports_error(text, RULES)
     assert alone == (tt.normalize(text).status == "error")
-    assert reports_error(text, RULES, said) >= alone
+    assert reports_error(text, RULES, results) >= alone

@@ -85,8 +85,8 @@ def test_json_out_and_in_loses_nothing(response: tt.ToolResponse) -> None:
 
 
 def test_json_uses_the_protocols_name_for_the_error() -> None:
-    said = json.loads(tt.ToolResponse.error("TIMEOUT", "too late").model_dump_json())
-    assert said["error"] == {
+    dumped = json.loads(tt.ToolResponse.error("TIMEOUT", "too late").model_dump_json())
+    assert dumped["error"] == {
         "code": "TIMEOUT",
         "message": "too late",
         "type": None,
@@ -94,7 +94,7 @@ def test_json_uses_the_protocols_name_for_the_error() -> None:
         "suggestion": None,
         "user_message": None,
     }
-    assert said["code"] == "TIMEOUT"
+    assert dumped["code"] == "TIMEOUT"
 
 
 def test_json_schema_describes_the_json() -> None:
@@ -147,9 +147,9 @@ def test_missing_advice_comes_from_the_table_of_codes() -> None:
     unsaid = tt.ToolResponse.error(tt.ToolErrorCode.RATE_LIMIT, "slow down")
     assert unsaid.error is not None
     assert (unsaid.error.retryable, unsaid.next_action) == (True, "retry")
-    said = tt.ToolResponse.error(tt.ToolErrorCode.RATE_LIMIT, "banned", retryable=False, next_action="stop")
-    assert said.error is not None
-    assert (said.error.retryable, said.next_action) == (False, "stop")
+    dumped = tt.ToolResponse.error(tt.ToolErrorCode.RATE_LIMIT, "banned", retryable=False, next_action="stop")
+    assert dumped.error is not None
+    assert (dumped.error.retryable, dumped.next_action) == (False, "stop")
 
 
 def test_a_custom_code_is_a_code_without_a_guess() -> None:

@@ -156,21 +156,21 @@ def test_export_waits_for_a_slow_receiver_and_fails_for_a_dead_one(paths: StoreP
 
 def test_a_file_that_cannot_be_finished_is_abandoned(paths: StorePaths) -> None:
     class File:
-        said: list[str] = []
+        ends: list[str] = []
 
         def send(self, records: Sequence[Record]) -> None:
             raise RuntimeError("full")
 
         def close(self) -> None:
-            self.said.append("closed")
+            self.ends.append("closed")
 
         def abandon(self) -> None:
-            self.said.append("abandoned")
+            self.ends.append("abandoned")
 
     write(paths, made(1))
     with pytest.raises(RuntimeError):
         export_to_file(History(paths), File())
-    assert File.said == ["abandoned"]
+    assert File.ends == ["abandoned"]
 
 
 # the command
@@ -250,7 +250,7 @@ def test_forget(paths: StorePaths, receiver: HttpReceiver) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         ((), 2, "argument NAME is missing"),
         (("nothing",), 2, "there is no destination"),
@@ -262,11 +262,13 @@ def test_forget(paths: StorePaths, receiver: HttpReceiver) -> None:
         (("../otlp", "--forget"), 1, "name of a destination must be"),
     ],
 )
-def test_wrong_usage_is_a_one_line_error(paths: StorePaths, arguments: tuple[str, ...], code: int, said: str) -> None:
+def test_wrong_usage_is_a_one_line_error(
+    paths: StorePaths, arguments: tuple[str, ...], code: int, message: str
+) -> None:
     write(paths, made(1))
     done = command(*arguments, "--store", paths.database)
     assert (done.exit_code, done.output.count("\n")) == (code, 1)
-    assert said in done.output
+    assert message in done.output
 
 
 def test_an_interrupted_export_prints_how_to_resume(paths: StorePaths, receiver: HttpReceiver) -> None:
@@ -281,9 +283,11 @@ def test_an_interrupted_export_prints_how_to_resume(paths: StorePaths, receiver:
     )  # fmt: skip
     receiver.wait_until(lambda: len(receiver.requests) > 2)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=120)
+    _, message = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert said.splitlines()[-1] == "tooltrace: interrupted after 512 records; run the same command again to continue"
+    assert (
+        message.splitlines()[-1] == "tooltrace: interrupted after 512 records; run the same command again to continue"
+    )
     receiver.rule = lambda _signal, _message: None
     done = command("otlp", "--store", paths.database, "--endpoint", receiver.endpoint, "--signal", "traces",
                    "--signal", "metrics")  # fmt: skip

@@ -317,7 +317,7 @@ run(5); tt.shutdown(); print(seen)
 
 
 @pytest.mark.parametrize(
-    ("export", "said"),
+    ("export", "message"),
     [
         ("'nothing'", "there is no destination 'nothing'"),
         ("[3]", "export must be"),
@@ -326,7 +326,7 @@ run(5); tt.shutdown(); print(seen)
         ("'otlp', store=None", "export needs a store"),
     ],
 )
-def test_an_invalid_destination_is_reported_at_once(paths: StorePaths, export: str, said: str) -> None:
+def test_an_invalid_destination_is_reported_at_once(paths: StorePaths, export: str, message: str) -> None:
     code = f"""
 try:
     tt.configure(export={export})
@@ -335,7 +335,7 @@ except tt.TooltraceError as error:
 """
     printed = run(code, paths.database)
     assert printed.startswith("ConfigError")
-    assert said in printed
+    assert message in printed
     assert "nothing was changed" in printed
 
 

@@ -196,14 +196,16 @@ def test_the_report_answers_and_names_the_store(runs: list[tuple[int, str, str]]
 
 def test_the_calibration_verdicts_agree_with_the_store(runs: list[tuple[int, str, str]], ask: Ask) -> None:
     _, out, _ = runs[0]
-    said = re.findall(r"^(\w+): mean confidence (\d\.\d\d), accuracy (\d\.\d\d), n = (\d+): (.+)$", out, re.MULTILINE)
+    printed = re.findall(
+        r"^(\w+): mean confidence (\d\.\d\d), accuracy (\d\.\d\d), n = (\d+): (.+)$", out, re.MULTILINE
+    )
     known = ask(
         """SELECT tool, avg(confidence), avg(CASE WHEN correct THEN 1.0 ELSE 0.0 END), count(*), avg(confidence) - avg(CAST(correct AS INT))
            FROM judged JOIN tool_calls USING (span_id) WHERE confidence IS NOT NULL GROUP BY tool"""
     )
-    assert {tool for tool, *_ in said} == {tool for tool, *_ in known} == {"search_docs", "evaluate"}
+    assert {tool for tool, *_ in printed} == {tool for tool, *_ in known} == {"search_docs", "evaluate"}
     for tool, confidence, accuracy, n, gap in known:
-        (words,) = [each for each in said if each[0] == tool]
+        (words,) = [each for each in printed if each[0] == tool]
         assert words[1:4] == (f"{confidence:.2f}", f"{accuracy:.2f}", str(n))
         assert words[4] == "too few labels for a verdict" if n < 20 else f"{abs(gap):.2f} [" in words[4]
     table, commands = out.index("Is the stated confidence right?"), out.index("Next commands:")

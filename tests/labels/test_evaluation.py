@@ -47,7 +47,7 @@ def ids(event: ReadableLogRecord) -> tuple[str, str]:
     return f"{record.trace_id or 0:032x}", f"{record.span_id or 0:016x}"
 
 
-def said(event: ReadableLogRecord) -> dict[str, Any]:
+def attributes(event: ReadableLogRecord) -> dict[str, Any]:
     return {key.removeprefix("gen_ai."): value for key, value in (event.log_record.attributes or {}).items()}
 
 
@@ -59,7 +59,7 @@ def test_a_label_is_an_event_parented_to_the_judged_span(store: Path, calls: Any
     assert ids(event) == (call.trace_id, call.span_id)
     assert event.log_record.event_name == "gen_ai.evaluation.result"
     assert event.instrumentation_scope.name == "tooltrace"
-    assert said(event) == {
+    assert attributes(event) == {
         "evaluation.name": "correctness",
         "evaluation.score.value": 0.0,
         "evaluation.score.label": "incorrect",
@@ -90,7 +90,7 @@ def test_score_and_label_are_as_the_view_has_them(
     tt.TraceLogger().record("t", 1, call_id="c")
     tt.label(call_id="c", **given)
     (event,) = events()
-    assert (said(event)["evaluation.score.value"], said(event)["evaluation.score.label"]) == (value, label)
+    assert (attributes(event)["evaluation.score.value"], attributes(event)["evaluation.score.label"]) == (value, label)
     with tt.connect() as db:
         assert db.execute("SELECT score, correct FROM judged").fetchall() == [(value, label == "correct")]
 
@@ -102,7 +102,7 @@ def test_the_last_reported_attempt_of_a_call_is_judged(store: Path, calls: Any, 
     tt.label(call_id="c", correct=True)
     tt.label(span_id=first.span_id, correct=False)
     assert [ids(event)[1] for event in events()] == [second.span_id, first.span_id]
-    assert said(events()[1])["tooltrace.judged.span_id"] == first.span_id
+    assert attributes(events()[1])["tooltrace.judged.span_id"] == first.span_id
 
 
 def test_an_event_without_a_span_has_no_parent(store: Path, events: Events) -> None:
@@ -139,7 +139,7 @@ def test_labels_of_a_file_are_exported(store: Path, tmp_path: Path, events: Even
     path = tmp_path / "labels.csv"
     path.write_text("call_id,score\na,0.5\nb,2\nc,0.25\n")
     assert CliRunner().invoke(cli, ["label", "--file", str(path), "--store", str(store)]).exit_code == 0
-    assert [said(event)["tool.call.id"] for event in events()] == ["a", "c"]
+    assert [attributes(event)["tool.call.id"] for event in events()] == ["a", "c"]
 
 
 @pytest.mark.parametrize("provider", [None, NoOpLoggerProvider()])

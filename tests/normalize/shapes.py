@@ -50,8 +50,8 @@ FLAGS = frozenset({"success", "ok", "is_success", "succeeded", "failed", "is_err
 def leaves(value: Any) -> list[Any]:
     """The scalars in ``value`` that say something, but for flags."""
     if isinstance(value, dict):
-        said = (item for name, item in value.items() if not (isinstance(item, bool) and snake_case(name) in FLAGS))
-        return [leaf for item in said for leaf in leaves(item)]
+        members = (item for name, item in value.items() if not (isinstance(item, bool) and snake_case(name) in FLAGS))
+        return [leaf for item in members for leaf in leaves(item)]
     if isinstance(value, list | tuple):
         return [leaf for item in value for leaf in leaves(item)]
     return [] if value is None or value == "" else [value]
@@ -62,11 +62,11 @@ def lost(value: Any, response: ToolResponse) -> list[Any]:
 
     A status may have become the response's, and a list of signals the names of its signals.
     """
-    said = {name: item for name, item in value.items() if item not in STATUSES} if isinstance(value, dict) else value
+    members = {name: item for name, item in value.items() if item not in STATUSES} if isinstance(value, dict) else value
     found = [*leaves(orjson.loads(response.model_dump_json())), *(response.signals or {})]
     found += [leaf for item in found if isinstance(item, str) for leaf in leaves(_parsed(item))]
     words = "\n".join(item for item in found if isinstance(item, str))
-    return [leaf for leaf in leaves(said) if not _is_in(leaf, found, words)]
+    return [leaf for leaf in leaves(members) if not _is_in(leaf, found, words)]
 
 
 def _parsed(words: str) -> Any:

@@ -90,11 +90,11 @@ def test_long_output_is_cut_and_marked() -> None:
 
 @pytest.mark.parametrize("encoding", ["bytes", "text", "none"])
 def test_output_is_read_in_whichever_form(encoding: str) -> None:
-    said = {"bytes": b"\xff\xfe oh", "text": "\ufffd\ufffd oh", "none": None}[encoding]
-    response = normalize(subprocess.CompletedProcess(["x"], 1, said, said), rules=(RULE,))
+    output = {"bytes": b"\xff\xfe oh", "text": "\ufffd\ufffd oh", "none": None}[encoding]
+    response = normalize(subprocess.CompletedProcess(["x"], 1, output, output), rules=(RULE,))
     assert response.status == "error"
     assert response.error is not None
-    assert response.error.message == ("exit status 1" if said is None else "\ufffd\ufffd oh")
+    assert response.error.message == ("exit status 1" if output is None else "\ufffd\ufffd oh")
 
 
 @pytest.mark.parametrize("command", [["grep", "x", "f"], ["/usr/bin/diff", "a", "b"], "grep -r x .", ["rg", "x"]])

@@ -15,7 +15,7 @@ TRACE = 'Traceback (most recent call last):\n  File "job.py", line 3, in <module
 
 
 @pytest.mark.parametrize(
-    ("said", "code", "type_", "message"),
+    ("output", "code", "type_", "message"),
     [
         ("panic: assignment to entry in nil map\n\ngoroutine 7 [running]:\nmain.f()\n\t/a.go:9 +0x2\nexit status 2", "EXECUTION_ERROR", None, "assignment to entry in nil map"),
         ("thread 'main' panicked at src/lib.rs:40:9:\ncalled `Option::unwrap()` on a `None` value\nnote: run with `RUST_BACKTRACE=1`", "EXECUTION_ERROR", None, "called `Option::unwrap()` on a `None` value"),
@@ -38,12 +38,12 @@ TRACE = 'Traceback (most recent call last):\n  File "job.py", line 3, in <module
         ("run: nosuch\nsh: nosuch: not found\nExited with code 127", "NOT_FOUND", "exit_127", "sh: nosuch: not found"),
     ],
 )  # fmt: skip
-def test_the_last_words_of_a_program(said: str, code: str, type_: str | None, message: str) -> None:
-    found = read(said)
-    assert (found.status, found.code, found.error.message, found.text) == ("error", code, message, said)
+def test_the_last_words_of_a_program(output: str, code: str, type_: str | None, message: str) -> None:
+    found = read(output)
+    assert (found.status, found.code, found.error.message, found.text) == ("error", code, message, output)
     assert found.error.type == type_
     assert (found.meta.rule, found.meta.rule_grade) == ("error_text", "heuristic")
-    assert normalize(said, rules=CERTAIN).status == "success"
+    assert normalize(output, rules=CERTAIN).status == "success"
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
@@ -56,8 +56,8 @@ def test_the_real_node(option: str) -> None:
 
 def test_a_script_of_python_with_output_and_exit_status() -> None:
     done = subprocess.run([sys.executable, "-c", "print('three rows', flush=True)\n{}['city']"], capture_output=True, text=True, check=False)  # fmt: skip
-    said = f"{done.stdout}{done.stderr}\nExit code: {done.returncode}"
-    found = read(said)
+    output = f"{done.stdout}{done.stderr}\nExit code: {done.returncode}"
+    found = read(output)
     assert (found.status, found.code, found.error.type, found.error.message) == (
         "error",
         "NOT_FOUND",
@@ -121,7 +121,7 @@ def test_a_traceback_that_is_the_tools_own(lead: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "output",
     [
         "panic: the story of 1907\nIt began with a bank.",
         "```\npanic: boom\n\ngoroutine 1 [running]:\n```",
@@ -136,8 +136,8 @@ def test_a_traceback_that_is_the_tools_own(lead: str) -> None:
         "remote: Enumerating objects: 5, done.\nTo g.test:x.git\n   a1..b2  main -> main",
     ],
 )
-def test_text_that_resembles_a_crash_is_not_one(said: str) -> None:
-    assert read(said).status == "success"
+def test_text_that_resembles_a_crash_is_not_one(output: str) -> None:
+    assert read(output).status == "success"
 
 
 PIECES = [

@@ -123,15 +123,15 @@ def test_an_invalid_confidence_is_preserved_and_flagged(bad: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "extra",
     [
         {"confidence": 0.75, "signals": ["exact_title"]},
         {"confidence": {"score": 0.75, "signals": ["exact_title"]}},
         {"confidence": 0.75, "confidenceSignals": {"exact_title": True}},
     ],
 )
-def test_signals(said: dict) -> None:
-    found = read({"success": True, "data": 1, **said})
+def test_signals(extra: dict) -> None:
+    found = read({"success": True, "data": 1, **extra})
     assert (found.confidence, found.signals) == (0.75, {"exact_title": True})
 
 

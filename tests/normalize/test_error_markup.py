@@ -11,7 +11,7 @@ PAGE = "<html>\r\n<head><title>{0}</title></head>\r\n<body>\r\n<center><h1>{0}</
 
 
 @pytest.mark.parametrize(
-    ("said", "code", "message"),
+    ("result", "code", "message"),
     [
         ("<tool_use_error>File does not exist.</tool_use_error>", "NOT_FOUND", "File does not exist."),
         ("<error>\n  <kind>io</kind>\n  <message>disk full</message>\n</error>", "EXECUTION_ERROR", "io disk full"),
@@ -24,14 +24,14 @@ PAGE = "<html>\r\n<head><title>{0}</title></head>\r\n<body>\r\n<center><h1>{0}</
         ("compiling\n[The command timed out after 120 seconds. You may wait longer.]", "TIMEOUT", "[The command timed out after 120 seconds. You may wait longer.]"),
     ],
 )  # fmt: skip
-def test_markup_of_a_failure(said: str, code: str, message: str) -> None:
-    found = read(said)
-    assert (found.status, found.code, found.error.message, found.text) == ("error", code, message, said)
-    assert normalize(said, rules=CERTAIN).status == "error"
+def test_markup_of_a_failure(result: str, code: str, message: str) -> None:
+    found = read(result)
+    assert (found.status, found.code, found.error.message, found.text) == ("error", code, message, result)
+    assert normalize(result, rules=CERTAIN).status == "error"
 
 
 @pytest.mark.parametrize(
-    "said",
+    "result",
     [
         "<error>none</error>",
         "Contents of https://x.y/a:\nThe first half of the page.\n<error>Content truncated. Call fetch with a start_index of 5000.</error>",
@@ -42,5 +42,5 @@ def test_markup_of_a_failure(said: str, code: str, message: str) -> None:
         "<p>Error</p>",
     ],
 )  # fmt: skip
-def test_markup_that_is_only_about_a_failure(said: str) -> None:
-    assert read(said).status == "success"
+def test_markup_that_is_only_about_a_failure(result: str) -> None:
+    assert read(result).status == "success"

@@ -9,7 +9,7 @@ from tooltrace.normalize.heuristics.report_signs import may_report
 
 
 @pytest.mark.parametrize(
-    ("said", "code"),
+    ("result", "code"),
     [
         ("Network error while scraping https://x.y: Read timed out. (read timeout=30)", "TIMEOUT"),
         ("An unexpected error occurred during compression: [Errno 28] No space left on device", None),
@@ -55,15 +55,15 @@ from tooltrace.normalize.heuristics.report_signs import may_report
         ("-bash: cd: x: No such file or directory", "NOT_FOUND"),
     ],
 )
-def test_a_text_that_opens_with_its_failure(said: str, code: str | None) -> None:
-    found = read(said)
-    assert found.status == "error", said
+def test_a_text_that_opens_with_its_failure(result: str, code: str | None) -> None:
+    found = read(result)
+    assert found.status == "error", result
     assert found.code == code or (code is None and found.code)
-    assert may_report(said)
+    assert may_report(result)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "result",
     [
         "No files found in directory /tmp/empty",
         "No good Wikipedia Search Result was found",
@@ -90,5 +90,5 @@ def test_a_text_that_opens_with_its_failure(said: str, code: str | None) -> None
         "没有找到相关结果",
     ],
 )
-def test_prose_that_only_resembles_a_failure(said: str) -> None:
-    assert read(said).status == "success"
+def test_prose_that_only_resembles_a_failure(result: str) -> None:
+    assert read(result).status == "success"

@@ -15,7 +15,7 @@ from tooltrace.normalize import normalize
 
 
 @pytest.mark.parametrize(
-    ("said", "code", "type_"),
+    ("result", "code", "type_"),
     [
         ("Error: disk full", "EXECUTION_ERROR", None),
         ("ERROR: no such table: users", "NOT_FOUND", None),
@@ -87,11 +87,16 @@ from tooltrace.normalize import normalize
         ),
     ],
 )
-def test_a_text_that_is_the_message_of_an_error(said: str, code: str, type_: str | None) -> None:
-    found = read(said)
-    assert (found.status, found.text, found.code, found.error.type) == ("error", said, code, type_ or found.error.type)
+def test_a_text_that_is_the_message_of_an_error(result: str, code: str, type_: str | None) -> None:
+    found = read(result)
+    assert (found.status, found.text, found.code, found.error.type) == (
+        "error",
+        result,
+        code,
+        type_ or found.error.type,
+    )
     assert (found.meta.rule, found.meta.rule_grade) == ("error_text", "heuristic")
-    assert normalize(said, rules=CERTAIN).status == "success"
+    assert normalize(result, rules=CERTAIN).status == "success"
 
 
 def boom() -> None:
@@ -106,14 +111,14 @@ def test_a_traceback_is_read_by_its_last_exception(before: str) -> None:
     try:
         boom()
     except ConnectionError:
-        said = before + traceback.format_exc()
-    found = read(said)
+        result = before + traceback.format_exc()
+    found = read(result)
     assert (found.status, found.code, found.error.type) == ("error", "NETWORK_ERROR", "ConnectionError")
-    assert (found.error.message, found.text) == ("the server\nhung up", said)
+    assert (found.error.message, found.text) == ("the server\nhung up", result)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "result",
     [
         "Error handling in Python is done with try and except.",
         "Error: none",
@@ -166,18 +171,18 @@ def test_a_traceback_is_read_by_its_last_exception(before: str) -> None:
         "错误码说明：404 表示未找到",
     ],
 )
-def test_a_text_that_begins_so_and_is_something_else(said: str) -> None:
-    assert read(said).status == "success"
+def test_a_text_that_begins_so_and_is_something_else(result: str) -> None:
+    assert read(result).status == "success"
 
 
 def test_a_log_that_contains_a_traceback_is_not_an_error() -> None:
-    said = "Traceback (most recent call last):\n  File 'x', line 1\nKeyError: 1\n" + "INFO served\n" * 20
-    assert read(said).status == "success"
+    result = "Traceback (most recent call last):\n  File 'x', line 1\nKeyError: 1\n" + "INFO served\n" * 20
+    assert read(result).status == "success"
 
 
 @given(st.text(st.characters(codec="utf-8")))
-def test_random_text_is_not_an_error(said: str) -> None:
-    assert read("Results: " + said).status == "success"
+def test_random_text_is_not_an_error(result: str) -> None:
+    assert read("Results: " + result).status == "success"
 
 
 @pytest.mark.parametrize("piece", ["a.", "Error ", "Command x", "A", "错误", "HTTP ", "失败", ". A", "\n", "x: "])
@@ -207,9 +212,9 @@ def test_messages_of_duckdb_are_read(sql: str, code: str) -> None:
 
 @given(st.sampled_from([ValueError, KeyError, TimeoutError, ConnectionResetError]), st.text(min_size=3))
 def test_the_repr_of_an_exception(kind: type[Exception], words: str) -> None:
-    said = repr(kind(f"city {words}"))
-    if len(said) <= 400 and "'" not in words and "\\" not in said and len(said.splitlines()) == 1:
-        found = read(said)
+    result = repr(kind(f"city {words}"))
+    if len(result) <= 400 and "'" not in words and "\\" not in result and len(result.splitlines()) == 1:
+        found = read(result)
         assert (found.error is None) == (found.status == "success")
         assert found.status == "success" or found.error.type == kind.__name__
 

@@ -31,9 +31,9 @@ class ToolResponse:
 
 
 def as_dict(response: ToolResponse) -> dict[str, Any]:
-    said = {"status": ToolStatus(response.status).value, "text": response.text, "data": response.data}
+    result = {"status": ToolStatus(response.status).value, "text": response.text, "data": response.data}
     optional = {"error": response.error_info, "stats": response.stats, "context": response.context}
-    return said | {name: value for name, value in optional.items() if value}
+    return result | {name: value for name, value in optional.items() if value}
 
 
 FAILED = ToolResponse(
@@ -91,7 +91,7 @@ def test_a_failure_that_its_registry_wrapped_in_a_success_is_found(output: Any) 
 
 
 @pytest.mark.parametrize(
-    ("said", "code", "message"),
+    ("result", "code", "message"),
     [
         ("❌ 错误 [RATE_LIMIT]: 太快了", "RATE_LIMIT", "太快了"),
         ("❌ 错误 [MY_CODE]：太快了", "MY_CODE", "太快了"),
@@ -103,14 +103,14 @@ def test_a_failure_that_its_registry_wrapped_in_a_success_is_found(output: Any) 
         ("  ❌ 笔记不存在: n1\n", "NOT_FOUND", "笔记不存在: n1"),
     ],
 )
-def test_its_old_error_strings(said: str, code: str, message: str) -> None:
-    found = read(said)
-    assert (found.status, found.code, found.error.message, found.text) == ("error", code, message, said)
+def test_its_old_error_strings(result: str, code: str, message: str) -> None:
+    found = read(result)
+    assert (found.status, found.code, found.error.message, found.text) == ("error", code, message, result)
     assert (found.meta.rule, found.meta.rule_grade) == ("hello_agents_text", "heuristic")
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("result", "reason"),
     [
         ("⚠️ 部分成功: 找到 2 条\n1. a\n2. b", "找到 2 条"),
         ("⚠ 未找到要更新的记忆", "未找到要更新的记忆"),
@@ -118,13 +118,13 @@ def test_its_old_error_strings(said: str, code: str, message: str) -> None:
         ("⚠️ 2 of 5 pages could not be read", "2 of 5 pages could not be read"),
     ],
 )
-def test_a_warning_is_partial(said: str, reason: str) -> None:
-    found = read(said)
-    assert (found.status, found.reason, found.text, found.error) == ("partial", reason, said, None)
+def test_a_warning_is_partial(result: str, reason: str) -> None:
+    found = read(result)
+    assert (found.status, found.reason, found.text, found.error) == ("partial", reason, result, None)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "result",
     [
         "✅ 笔记创建成功\nID: 7",
         "🔍 未找到与 'x' 相关的记忆",
@@ -142,8 +142,8 @@ def test_a_warning_is_partial(said: str, reason: str) -> None:
         "",
     ],
 )
-def test_a_text_about_errors_is_not_an_error(said: str) -> None:
-    assert read(said).status == "success"
+def test_a_text_about_errors_is_not_an_error(result: str) -> None:
+    assert read(result).status == "success"
 
 
 @pytest.mark.parametrize(

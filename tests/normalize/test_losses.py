@@ -71,5 +71,5 @@ def test_nothing_raises_and_nothing_is_lost(shape: str) -> None:
     )
 )
 def test_a_text_is_preserved_completely(parts: list[str]) -> None:
-    said = "".join(parts)
-    assert read(said).text == said
+    joined = "".join(parts)
+    assert read(joined).text == joined

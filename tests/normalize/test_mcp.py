@@ -112,11 +112,11 @@ def test_similar_members_are_not_an_error_code():
     assert (found.code, found.error.message) == ("EXECUTION_ERROR", "boom")
 
 
-@pytest.mark.parametrize("said", ["true", "TRUE", 1])
-def test_isError_that_is_not_a_boolean_counts_and_is_preserved(said):
-    found = read({"content": [text("no")], "structuredContent": None, "isError": said})
+@pytest.mark.parametrize("flag", ["true", "TRUE", 1])
+def test_isError_that_is_not_a_boolean_counts_and_is_preserved(flag):
+    found = read({"content": [text("no")], "structuredContent": None, "isError": flag})
     assert found.status == "error"
-    assert found.context == {"is_error": said}
+    assert found.context == {"is_error": flag}
     assert read({"content": [text("no")], "structuredContent": None, "isError": "false"}).status == "success"
 
 
@@ -260,7 +260,7 @@ BLOCK = JUNK | st.one_of(
     st.fixed_dictionaries({"json": JUNK}),
 )
 NAMES = st.text(max_size=8) | st.sampled_from(
-    ["Content", "is_error", "_meta", "meta", "data", "context", "content_", "rule", "said", "cls"]
+    ["Content", "is_error", "_meta", "meta", "data", "context", "content_", "rule", "flag", "cls"]
 )
 RESULTS = st.builds(
     lambda extra, known: {**extra, **known},

@@ -50,7 +50,7 @@ def test_an_error_in_pythons_spelling(value: dict, code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "result",
     [
         "{'name': 'error', 'value': 3}",
         "{'error': None}",
@@ -64,5 +64,5 @@ def test_an_error_in_pythons_spelling(value: dict, code: str) -> None:
         "{'error'}",
     ],
 )
-def test_other_literals_are_not_errors(said: str) -> None:
-    assert read(said).status == "success"
+def test_other_literals_are_not_errors(result: str) -> None:
+    assert read(result).status == "success"

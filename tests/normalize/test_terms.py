@@ -87,11 +87,11 @@ def test_any_word_is_accepted(word: str) -> None:
     assert not (is_failure_phrase(word) and is_no_error_phrase(word))
 
 
-@pytest.mark.parametrize("said", ["none", "No errors.", "0.5%", "5 mm", "NaN", "-Infinity", "", "—", "404", "无"])
-def test_phrases_that_deny_an_error(said: str) -> None:
-    assert is_no_error_phrase(said)
+@pytest.mark.parametrize("phrase", ["none", "No errors.", "0.5%", "5 mm", "NaN", "-Infinity", "", "—", "404", "无"])
+def test_phrases_that_deny_an_error(phrase: str) -> None:
+    assert is_no_error_phrase(phrase)
 
 
-@pytest.mark.parametrize("said", ["timeout", "5 shards failed", "404 Not Found", "null pointer", "no such file"])
-def test_phrases_that_state_an_error(said: str) -> None:
-    assert not is_no_error_phrase(said)
+@pytest.mark.parametrize("phrase", ["timeout", "5 shards failed", "404 Not Found", "null pointer", "no such file"])
+def test_phrases_that_state_an_error(phrase: str) -> None:
+    assert not is_no_error_phrase(phrase)

@@ -70,13 +70,13 @@ def run(store: Path, capture: Any = "full") -> tuple[Any, Any]:
     return exporter.get_finished_spans()
 
 
-@pytest.mark.parametrize(("said", "on_spans", "on_events"), MODES)
+@pytest.mark.parametrize(("setting", "on_spans", "on_events"), MODES)
 def test_the_variable_selects_the_signals_with_content(
-    monkeypatch: pytest.MonkeyPatch, said: str | None, on_spans: bool, on_events: bool
+    monkeypatch: pytest.MonkeyPatch, setting: str | None, on_spans: bool, on_events: bool
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
-    if said is not None:
-        monkeypatch.setenv(VARIABLE, said)
+    if setting is not None:
+        monkeypatch.setenv(VARIABLE, setting)
     assert (content_policy.current_policy().on_spans, content_policy.current_policy().on_events) == (
         on_spans,
         on_events,
@@ -97,13 +97,13 @@ def test_an_invalid_variable_removes_content_and_warns_once(
     ]
 
 
-@pytest.mark.parametrize(("said", "on_spans", "on_events"), MODES)
+@pytest.mark.parametrize(("setting", "on_spans", "on_events"), MODES)
 def test_the_variable_limits_content_of_spans_but_not_of_the_store(
-    store: Path, calls: Any, monkeypatch: pytest.MonkeyPatch, said: str | None, on_spans: bool, on_events: bool
+    store: Path, calls: Any, monkeypatch: pytest.MonkeyPatch, setting: str | None, on_spans: bool, on_events: bool
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
-    if said is not None:
-        monkeypatch.setenv(VARIABLE, said)
+    if setting is not None:
+        monkeypatch.setenv(VARIABLE, setting)
     good, bad = run(store)
     assert (SECRET in str(dict(good.attributes))) == on_spans
     assert ("gen_ai.tool.call.arguments" in bad.attributes) == on_spans
@@ -113,13 +113,13 @@ def test_the_variable_limits_content_of_spans_but_not_of_the_store(
     assert failed.arguments == '{"question":"raise"}'
 
 
-@pytest.mark.parametrize("said", ["true", "SPAN_AND_EVENT", None])
+@pytest.mark.parametrize("setting", ["true", "SPAN_AND_EVENT", None])
 def test_the_variable_cannot_extend_what_is_recorded(
-    store: Path, calls: Any, monkeypatch: pytest.MonkeyPatch, said: str | None
+    store: Path, calls: Any, monkeypatch: pytest.MonkeyPatch, setting: str | None
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
-    if said is not None:
-        monkeypatch.setenv(VARIABLE, said)
+    if setting is not None:
+        monkeypatch.setenv(VARIABLE, setting)
     good, bad = run(store, "metadata")
     assert SECRET not in str(dict(good.attributes)) + str(dict(bad.attributes)) + str(calls())
 
@@ -202,8 +202,8 @@ def test_content_of_external_spans_is_removed_too() -> None:
 
 def test_events_of_external_calls_lose_their_content() -> None:
     """They are an attribute of the call, and their content has names of one word."""
-    said = {"content": SECRET, "body": SECRET, "gen_ai.prompt": SECRET, "gen_ai.system": "x"}
-    event = {"name": "gen_ai.tool.message", "at": "2026-01-01T00:00:00+00:00", "attributes": said}
+    setting = {"content": SECRET, "body": SECRET, "gen_ai.prompt": SECRET, "gen_ai.system": "x"}
+    event = {"name": "gen_ai.tool.message", "at": "2026-01-01T00:00:00+00:00", "attributes": setting}
     form = SpanData(
         name="x",
         trace_id="1" * 32,
@@ -211,7 +211,7 @@ def test_events_of_external_calls_lose_their_content() -> None:
         start_ns=0,
         end_ns=1,
         attributes={"otel.events": [event, {"name": "mine", "attributes": {"content": "kept"}}]},
-        events=(EventData(name="gen_ai.tool.message", time_ns=0, attributes=said),),
+        events=(EventData(name="gen_ai.tool.message", time_ns=0, attributes=setting),),
     )
     bare = without_content(form)
     assert bare.attributes["otel.events"] == [
@@ -249,14 +249,14 @@ def test_a_gate_keeps_only_the_names_of_changed_arguments() -> None:
     assert bare.changed == '{"name":null}'
 
 
-@pytest.mark.parametrize(("said", "on_spans", "on_events"), MODES)
+@pytest.mark.parametrize(("setting", "on_spans", "on_events"), MODES)
 def test_exports_follow_the_variable(
-    store: Path, calls: Any, monkeypatch: pytest.MonkeyPatch, said: str | None, on_spans: bool, on_events: bool
+    store: Path, calls: Any, monkeypatch: pytest.MonkeyPatch, setting: str | None, on_spans: bool, on_events: bool
 ) -> None:
     run(store)
     monkeypatch.delenv(VARIABLE, raising=False)
-    if said is not None:
-        monkeypatch.setenv(VARIABLE, said)
+    if setting is not None:
+        monkeypatch.setenv(VARIABLE, setting)
     message = Message(call_id="c", text=SECRET, sha256="f", length=25, error=False, at=NOW)
     span, log = content_policy.apply_policy(encode(calls()[0])), content_policy.outgoing_log(to_log(message))
     assert (SECRET in str(span), SECRET in str(log)) == (on_spans, on_events)

@@ -134,8 +134,8 @@ def test_baggage_fills_in_missing_context(store: Path, calls: Any) -> None:
         with tt.context(agent="other"):
             headers_out()
     headers_out()
-    said = [(call.conversation_id, call.agent) for call in calls()]
-    assert said == [("chat 3", "clerk"), ("mine", "clerk"), ("chat 3", "other"), (None, None)]
+    recorded = [(call.conversation_id, call.agent) for call in calls()]
+    assert recorded == [("chat 3", "clerk"), ("mine", "clerk"), ("chat 3", "other"), (None, None)]
 
 
 def test_the_agent_of_the_baggage_is_there_for_samplers(store: Path) -> None:

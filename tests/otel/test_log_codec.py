@@ -131,9 +131,9 @@ def test_a_label_is_the_conventions_evaluation() -> None:
 # evaluations of others
 
 
-def evaluation(span_id: str | None = SPAN, *, scope: str | None = None, **said: Any) -> LogData:
+def evaluation(span_id: str | None = SPAN, *, scope: str | None = None, **values: Any) -> LogData:
     names = {"name": "name", "value": "score.value", "label": "score.label", "explanation": "explanation"}
-    attributes = {f"gen_ai.evaluation.{names[key]}": value for key, value in said.items()}
+    attributes = {f"gen_ai.evaluation.{names[key]}": value for key, value in values.items()}
     return LogData(
         event_name="gen_ai.evaluation.result",
         time_ns=1_795_262_400_123_456_789,
@@ -145,7 +145,7 @@ def evaluation(span_id: str | None = SPAN, *, scope: str | None = None, **said: 
 
 
 @pytest.mark.parametrize(
-    ("said", "correct", "score"),
+    ("values", "correct", "score"),
     [
         ({"label": "pass"}, True, None),
         ({"label": "Failed"}, False, None),
@@ -156,8 +156,8 @@ def evaluation(span_id: str | None = SPAN, *, scope: str | None = None, **said: 
         ({"value": 0.0}, None, 0.0),
     ],
 )
-def test_an_external_evaluation_becomes_an_outcome(said: Any, correct: Any, score: Any) -> None:
-    assert from_log(evaluation(name="Relevance", explanation="why", **said)) == Outcome(
+def test_an_external_evaluation_becomes_an_outcome(values: Any, correct: Any, score: Any) -> None:
+    assert from_log(evaluation(name="Relevance", explanation="why", **values)) == Outcome(
         span_id=SPAN, correct=correct, score=score, labeler="Relevance", reason="why", labeled_at=NOW
     )
 

@@ -94,8 +94,8 @@ def test_said_is_a_short_form_of_the_error_the_text_or_the_result(engine, make):
         make(call_id="1", error_message="gone", text="x", result="[1]"), make(call_id="2", text="words", result="[1]"),
         make(call_id="3", result="[1]"), make(call_id="4"), make(call_id="5", text="é" * 300),
     )  # fmt: skip
-    said = {row["call_id"]: row["said"] for row in answer(con)}
-    assert said == {"1": "gone", "2": "words", "3": "[1]", "4": None, "5": "é" * 200}
+    messages = {row["call_id"]: row["message"] for row in answer(con)}
+    assert messages == {"1": "gone", "2": "words", "3": "[1]", "4": None, "5": "é" * 200}
 
 
 def test_an_absurd_duration_is_not_an_error(engine, make):
@@ -148,7 +148,7 @@ SORTED = (
     "code",
     "agent",
     "call_id",
-    "said",
+    "message",
 )
 
 

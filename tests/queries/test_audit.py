@@ -100,11 +100,11 @@ def test_a_function_without_responses_fails_most_points(engine, make):
     assert all(row["too_few"] for row in rows)
 
 
-@pytest.mark.parametrize(("said", "passed"), [(9, True), (8, False)])
-def test_nine_of_ten_are_a_habit(engine, make, said, passed):
-    con = engine(*(make(confidence=0.5 if i < said else None) for i in range(10)))
+@pytest.mark.parametrize(("reporting", "passed"), [(9, True), (8, False)])
+def test_nine_of_ten_are_a_habit(engine, make, reporting, passed):
+    con = engine(*(make(confidence=0.5 if i < reporting else None) for i in range(10)))
     assert at_point(1, con)["passed"] is passed
-    assert at_point(1, con, good_share=said / 10)["passed"] is True
+    assert at_point(1, con, good_share=reporting / 10)["passed"] is True
     assert at_point(1, con, good_share=1)["passed"] is False
 
 
@@ -143,13 +143,13 @@ def test_a_gap_counts_where_it_is_beyond_doubt(engine, make, rights, passed):
     assert passed == (0.85 - high <= 0.1 and 0.85 - low >= -0.1)
     gap = 0.85 - rights / 100
     if 0.85 - high <= 0 <= 0.85 - low:
-        said, ends = "not clearly over- or underconfident, gap ", (gap, 0.85 - high, 0.85 - low)
+        claim, ends = "not clearly over- or underconfident, gap ", (gap, 0.85 - high, 0.85 - low)
     elif gap >= 0:
-        said, ends = "overconfident by ", (gap, 0.85 - high, 0.85 - low)
+        claim, ends = "overconfident by ", (gap, 0.85 - high, 0.85 - low)
     else:
-        said, ends = "underconfident by ", (-gap, low - 0.85, high - 0.85)
+        claim, ends = "underconfident by ", (-gap, low - 0.85, high - 0.85)
     by, least, most = (round(end, 2) for end in ends)
-    assert row["evidence"].endswith(f"{said}{by} [{least}, {most}]")
+    assert row["evidence"].endswith(f"{claim}{by} [{least}, {most}]")
 
 
 def test_too_modest_is_a_gap_too(engine, make):
@@ -196,13 +196,13 @@ def test_point_7_needs_retries_to_be_judged(engine, make, retried):
     assert at_point(7, engine(*untried))["passed"] is None
     for good, passed in ((20, True), (7, True), (1, False), (0, False)):
         calls = [record for i in range(20) for record in retried("success" if i < good else "error", retryable=True)]
-        said = [call if call.attempt == 1 or call.status == "success" else make(**{**GOOD_ERROR, "call_id": call.call_id,
+        attempts = [call if call.attempt == 1 or call.status == "success" else make(**{**GOOD_ERROR, "call_id": call.call_id,
                 "attempt": 2, "started_at": call.started_at}) for call in calls]  # fmt: skip
-        row = at_point(7, engine(*said))
+        row = at_point(7, engine(*attempts))
         assert row["passed"] is passed
         assert f"{good} of 20 retryable errors that were retried succeeded" in row["evidence"]
         assert (proportion_confint(good, 20, method="wilson")[1] >= 0.5) is passed
-        assert at_point(7, engine(*said), min_n=21)["passed"] is None
+        assert at_point(7, engine(*attempts), min_n=21)["passed"] is None
 
 
 def test_a_success_in_another_conversation_is_not_a_retry(engine, make):

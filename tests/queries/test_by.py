@@ -48,7 +48,7 @@ def test_each_dimension(engine, make, by, expected):
 
 
 @pytest.mark.parametrize(
-    ("by", "said"),
+    ("by", "message"),
     [
         ("verson", "did you mean 'version'"),
         ("attributes", "failure_rate accepts tool, version"),
@@ -61,8 +61,8 @@ def test_each_dimension(engine, make, by, expected):
         ([7], "got 7"),
     ],
 )
-def test_an_unknown_dimension_is_refused(by, said):
-    with pytest.raises(BadParameter, match=said):
+def test_an_unknown_dimension_is_refused(by, message):
+    with pytest.raises(BadParameter, match=message):
         find("failure_rate").render(by)
 
 

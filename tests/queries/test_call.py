@@ -52,9 +52,9 @@ def test_at_most_so_many_calls(con):
 def test_columns_of_fields_have_the_fields_meaning():
     fields = {field.name: field for field in fields_of(ToolCall)}
     fields["conversation"] = fields["conversation_id"]
-    said = {column.name: column.meaning for column in find("call").header.columns if column.name in fields}
-    expected = {name: fields[name].about.meaning.removesuffix(".") for name in said}
-    assert {name: text.lower() for name, text in said.items()} == {
+    meanings = {column.name: column.meaning for column in find("call").header.columns if column.name in fields}
+    expected = {name: fields[name].about.meaning.removesuffix(".") for name in meanings}
+    assert {name: text.lower() for name, text in meanings.items()} == {
         name: text.lower() for name, text in expected.items()
     }, "write the meanings of tooltrace/core/records.py into the heading of queries/call.sql"
-    assert len(said) > 40
+    assert len(meanings) > 40

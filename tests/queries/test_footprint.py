@@ -322,7 +322,7 @@ def test_the_application_counts_tokens(store):
     tt.configure(store=store, tokens=lambda text: len(text.split()))
 
     @tt.trace_tool
-    def told():
+    def with_message():
         return tt.ToolResponse.success("three short words")
 
     @tt.trace_tool
@@ -330,8 +330,8 @@ def test_the_application_counts_tokens(store):
         return "two words"
 
     with tt.context(call_id="a"):
-        told().to_message("a")
+        with_message().to_message("a")
     plain()
     tt.flush()
     rows = {row["tool"]: (row["tokens"], row["counted"]) for row in tt.query("footprint", store=store).dicts()}
-    assert rows == {"told": (3, 1), "plain": (2, 1)}
+    assert rows == {"with_message": (3, 1), "plain": (2, 1)}

@@ -48,14 +48,14 @@ def seen():
 
 
 def test_two_of_four_errors_never_reached_the_model(engine, make, failed, seen):
-    hidden, empty, told, said = (
+    hidden, empty, with_error, without_code = (
         failed(error_message="it broke", started_at=START + timedelta(seconds=i)) for i in range(4)
     )
     con = engine(
         hidden, seen(hidden, "All rows were saved."),
         empty, seen(empty, "  \n"),
-        told, seen(told, "Error TIMEOUT: it broke", error=True),
-        said, seen(said, "Sorry: it broke."),
+        with_error, seen(with_error, "Error TIMEOUT: it broke", error=True),
+        without_code, seen(without_code, "Sorry: it broke."),
         make(text="done"),
     )  # fmt: skip
     rows = answer(con)
@@ -177,13 +177,13 @@ def test_a_message_that_tooltrace_makes_hides_nothing(store):
     def swallowed():
         return tt.ToolResponse.error("TIMEOUT", "no answer", text="done")
 
-    with tt.context(call_id="told"):
-        swallowed().to_message("told")
-    with tt.context(call_id="untold"):
+    with tt.context(call_id="with_message"):
+        swallowed().to_message("with_message")
+    with tt.context(call_id="without_message"):
         swallowed()
     tt.flush()
     rows = tt.query("laundering", store=store).fetchall()
-    assert [(row[7], row[8], row[9]) for row in rows] == [("text", "cheerful", "untold")]
+    assert [(row[7], row[8], row[9]) for row in rows] == [("text", "cheerful", "without_message")]
 
 
 def test_by_code_each_code_is_counted_by_itself(engine, failed):

@@ -20,7 +20,7 @@ def test_only_exception_classes_are_accepted_at_decoration(retryable: Any) -> No
 
 
 @pytest.mark.parametrize(
-    "said",
+    "label",
     [
         {"correct": "wrong"},
         {"correct": 0.5},
@@ -29,9 +29,9 @@ def test_only_exception_classes_are_accepted_at_decoration(retryable: Any) -> No
         {"score": 2},
     ],
 )
-def test_a_label_that_cannot_be_stored_is_refused(store: Path, said: dict[str, Any]) -> None:
+def test_a_label_that_cannot_be_stored_is_refused(store: Path, label: dict[str, Any]) -> None:
     with pytest.raises(LabelError):
-        tt.label(call_id="c", **said)
+        tt.label(call_id="c", **label)
 
 
 def test_the_reason_of_a_label_is_redacted(store: Path) -> None:

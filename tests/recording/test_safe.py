@@ -92,7 +92,7 @@ LOOP["self"] = {"again": LOOP}
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "expected"),
     [
         (1, 1), (-(2**63), -(2**63)), (2**63 - 1, 2**63 - 1), (2**64 + 1, str(2**64 + 1)), (-(2**70), str(-(2**70))),
         (10**5000, "<huge integer>"), ([2**70], [str(2**70)]),
@@ -114,16 +114,16 @@ LOOP["self"] = {"again": LOOP}
     ],
     ids=lambda v: type(v).__name__,
 )  # fmt: skip
-def test_unusual_values_have_a_documented_form(calls: Calls, value: Any, said: Any) -> None:
+def test_unusual_values_have_a_documented_form(calls: Calls, value: Any, expected: Any) -> None:
     assert tt.trace_tool(lambda x: x)(value) is value
     (call,) = calls()
     result = json.loads(call.result or "null")
     assert json.loads(call.arguments or "")["x"] == result
-    if said is not None:
+    if expected is not None:
         if isinstance(value, Data):
-            assert {k: v for k, v in result.items() if k != "_private"}["x"] == said["x"]
+            assert {k: v for k, v in result.items() if k != "_private"}["x"] == expected["x"]
         else:
-            assert result == said
+            assert result == expected
     list(tt.trace_tool(lambda x: iter_of(x))(value))
     assert json.loads(calls()[1].result or "") == [result]
 

@@ -52,10 +52,10 @@ def test_a_truncated_result_is_left_to_the_estimate(store):
 def test_without_content_only_messages_are_counted(store):
     tt.configure(store=store, tokens=len, capture="metadata")
     with tt.context(call_id="a"):
-        tt.trace_tool(lambda: tt.ToolResponse.success("words"), name="told")().to_message("a")
-    tt.trace_tool(lambda: "words", name="untold")()
+        tt.trace_tool(lambda: tt.ToolResponse.success("words"), name="sent")().to_message("a")
+    tt.trace_tool(lambda: "words", name="unsent")()
     assert tt.flush()
-    assert counts(store) == [("told", 5), ("untold", None)]
+    assert counts(store) == [("sent", 5), ("unsent", None)]
 
 
 def test_another_option_than_a_function_is_refused():

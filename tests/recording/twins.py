@@ -108,11 +108,11 @@ def run(script: Callable[[Any], Any]) -> Callable[[Any], Any]:
             return await script(tool)
 
         LOG.clear()
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             seen_ = attempt(lambda: asyncio.run(main()))
             gc.collect()
-        return seen_, list(LOG), complaints, [str(w.message) for w in said]
+        return seen_, list(LOG), complaints, [str(w.message) for w in warned]
 
     return in_loop
 

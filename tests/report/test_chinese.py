@@ -134,22 +134,22 @@ def test_each_figure_is_in_its_place(audited: Path) -> None:
             dict(zip(answer.columns, row, strict=True))
             for row in translate_rows("audit", answer.columns, answer.fetchall(), ZH)
         ]
-    said = {(row["tool"], row["point"]): row["evidence"] for row in rows}
-    assert said["over", 2] == (
+    evidence = {(row["tool"], row["point"]): row["evidence"] for row in rows}
+    assert evidence["over", 2] == (
         "7 个带置信度的结果中有 7 个有标签：平均置信度 0.71，正确率 0.00，过度自信 0.71 [0.36, 0.71]"
     )
-    assert said["under", 2].startswith(
+    assert evidence["under", 2].startswith(
         "7 个带置信度的结果中有 7 个有标签：平均置信度 0.31，正确率 1.00，信心不足 0.69 ["
     )
-    assert said["level", 2].endswith(
+    assert evidence["level", 2].endswith(
         "平均置信度 0.71，正确率 0.86，不能断定过度自信或信心不足，差距 -0.15 [-0.26, 0.22]"
     )
-    assert said["over", 4] == "7 次尝试中有 4 次注明来源：共 12 处，其中 4 处无编号，8 处无类型"
-    assert said["again", 7] == (
+    assert evidence["over", 4] == "7 次尝试中有 4 次注明来源：共 12 处，其中 4 处无编号，8 处无类型"
+    assert evidence["again", 7] == (
         "9 个错误中有 7 个说明可否重试；称可重试并再试过的 7 个中有 5 个成功，0.71 [0.36, 0.92]"
     )
-    assert said["broken", 8] == "7 个错误中有 2 个说明该怎么办：2 个有建议，0 个有给用户的提示"
-    assert said["hiding", 10] == "7 次尝试中有 7 次藏着由启发式规则发现的失败，例如调用 <b>1</b>"
+    assert evidence["broken", 8] == "7 个错误中有 2 个说明该怎么办：2 个有建议，0 个有给用户的提示"
+    assert evidence["hiding", 10] == "7 次尝试中有 7 次藏着由启发式规则发现的失败，例如调用 <b>1</b>"
 
 
 def figures(text: str) -> list[float]:
@@ -232,6 +232,6 @@ def test_a_translated_report_has_no_english_sentence(audited: Path) -> None:
     assert [text for text in texts.found if sentence.search(text)] == []
     whole = as_markdown(report, ZH)
     assert "平均置信度 0.71" in whole
-    said = re.sub(r"<sub>.*</sub>", "", whole)
-    assert [line for line in said.splitlines() if sentence.search(line)] == []
+    evidence = re.sub(r"<sub>.*</sub>", "", whole)
+    assert [line for line in evidence.splitlines() if sentence.search(line)] == []
     assert "&lt;b&gt;1&lt;/b&gt;" in as_html(report, ZH), "an id from a trace is text in a sentence, too"

@@ -60,7 +60,7 @@ def test_the_windows_are_parsed_as_written(moments):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "parameter 'compare' must be a time span back"),
         ("yesterday", "parameter 'compare' must be a time span back"),
@@ -75,8 +75,8 @@ def test_the_windows_are_parsed_as_written(moments):
         ("0001-01-02", "no equally long window exists before"),
     ],
 )
-def test_an_invalid_comparison_is_rejected(text, said):
-    with pytest.raises(BadParameter, match=said):
+def test_an_invalid_comparison_is_rejected(text, message):
+    with pytest.raises(BadParameter, match=message):
         compare(text)
 
 

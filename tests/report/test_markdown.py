@@ -82,10 +82,10 @@ def test_the_report_is_in_chinese(past, built):
 
 def test_a_document_of_many_tools_fits_into_a_comment(tmp_path):
     """GitHub refuses a comment of more than 65,536 characters."""
-    said = {"status": "error", "error_message": "word " * 60}
+    failure = {"status": "error", "error_message": "word " * 60}
     store = write(
         tmp_path / "many.duckdb",
-        *(call(tool=f"{'name_' * 20}{n % 300}", code=f"CODE_{n}", **said) for n in range(3000)),
+        *(call(tool=f"{'name_' * 20}{n % 300}", code=f"CODE_{n}", **failure) for n in range(3000)),
     )
     text = as_markdown(build_report(store, fixed_range(since=None, until=None)), Translations("en"))
     assert len(text) <= 65_536

@@ -111,7 +111,7 @@ def test_the_address_is_the_state(client):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"since": "24h", "before_since": "30h", "before_until": "20h"}, "overlap"),
         ({"version": "1", "before_version": "1"}, "two different versions"),
@@ -119,9 +119,9 @@ def test_the_address_is_the_state(client):
         ({"since": "soon"}, "soon"),
     ],
 )
-def test_a_wrong_comparison_says_what_is_wrong(client, given, said):
+def test_a_wrong_comparison_says_what_is_wrong(client, given, message):
     text = client.get("/compare", params=given).text
-    assert re.search(rf'class="error-box" role="alert">[^<]*{said}', text)
+    assert re.search(rf'class="error-box" role="alert">[^<]*{message}', text)
     assert client.get("/compare/result", params=given).status_code == 400
 
 

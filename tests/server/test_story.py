@@ -31,7 +31,7 @@ DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, datetime]]:
+def story_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, datetime]]:
     """The address of a server over the story, and when the tool broke."""
     store = tmp_path_factory.mktemp("story") / "story.duckdb"
     broken_at = make_story(Path(store))
@@ -51,8 +51,8 @@ def on_screen(page, selector: str) -> str:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_first_screen_says_which_tool_since_when_which_version_and_which_message(page, told, language):
-    address, broken_at = told
+def test_the_first_screen_says_which_tool_since_when_which_version_and_which_message(page, story_server, language):
+    address, broken_at = story_server
     page.set_viewport_size(DESK)
     page.goto(f"{address}/?lang={language}")
     page.wait_for_selector(".verdict-box")
@@ -67,9 +67,9 @@ def test_the_first_screen_says_which_tool_since_when_which_version_and_which_mes
     assert BROKEN_MESSAGE in on_screen(page, "table.ranking tbody tr:first-child")
 
 
-def test_the_phone_keeps_tool_rate_and_message(page, told):
+def test_the_phone_keeps_tool_rate_and_message(page, story_server):
     page.set_viewport_size(PHONE)
-    page.goto(told[0])
+    page.goto(story_server[0])
     page.wait_for_selector("table.ranking")
     page.locator("table.ranking").scroll_into_view_if_needed()
     row = page.locator("table.ranking tbody tr").first
@@ -80,9 +80,9 @@ def test_the_phone_keeps_tool_rate_and_message(page, told):
     page.set_viewport_size(DESK)
 
 
-def test_tables_sort_by_each_header_with_the_keyboard_and_the_address_keeps_it(page, told):
+def test_tables_sort_by_each_header_with_the_keyboard_and_the_address_keeps_it(page, story_server):
     page.set_viewport_size(DESK)
-    page.goto(told[0])
+    page.goto(story_server[0])
     page.wait_for_selector("table.ranking .sorter")
     header = page.locator("table.ranking th[data-key=hurt_ms]")
     header.locator("button").focus()
@@ -102,9 +102,9 @@ def test_tables_sort_by_each_header_with_the_keyboard_and_the_address_keeps_it(p
     assert found == sorted(found)
 
 
-def test_the_tool_page_has_the_verdict_and_folds_what_is_not_recorded(page, told):
+def test_the_tool_page_has_the_verdict_and_folds_what_is_not_recorded(page, story_server):
     page.set_viewport_size(DESK)
-    page.goto(f"{told[0]}/tool?name={BROKEN_TOOL}")
+    page.goto(f"{story_server[0]}/tool?name={BROKEN_TOOL}")
     page.wait_for_selector(".verdict-box")
     assert BROKEN_MESSAGE in on_screen(page, ".verdict-box")
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
@@ -124,9 +124,9 @@ def test_the_tool_page_has_the_verdict_and_folds_what_is_not_recorded(page, told
         assert not anchor or anchor in heading, link
 
 
-def test_incidents_are_computed_once_for_the_verdict_the_panel_and_the_marks(told):
+def test_incidents_are_computed_once_for_the_verdict_the_panel_and_the_marks(story_server):
     """The addresses of the page have the same parameters, so that the server's cache runs one query."""
-    text = httpx.get(told[0]).text.replace("&amp;", "&")
+    text = httpx.get(story_server[0]).text.replace("&amp;", "&")
     panel = parse_qs(urlsplit(re.search(r'hx-get="(/panel/incidents[^"]+)"', text)[1]).query)
     marks = parse_qs(
         urlsplit(parse_qs(urlsplit(re.search(r'hx-get="(/panel/timeline[^"]+)"', text)[1]).query)["marks"][0]).query
@@ -134,7 +134,7 @@ def test_incidents_are_computed_once_for_the_verdict_the_panel_and_the_marks(tol
     assert {name: panel[name] for name in ("since", "failing")} == marks == {"since": ["7d"], "failing": ["5"]}
 
 
-def test_one_query_feeds_the_verdict_the_table_of_incidents_and_the_marks(told, monkeypatch):
+def test_one_query_feeds_the_verdict_the_table_of_incidents_and_the_marks(story_server, monkeypatch):
     """The parts of the overview run ``incidents`` once, and those of the tool page use its result."""
     executed: list[str | None] = []
     real = QueryCache._run
@@ -144,7 +144,7 @@ def test_one_query_feeds_the_verdict_the_table_of_incidents_and_the_marks(told, 
         return real(cache, statement, *args, **named)
 
     monkeypatch.setattr(QueryCache, "_run", run)
-    with httpx.Client(base_url=told[0], timeout=300) as client:
+    with httpx.Client(base_url=story_server[0], timeout=300) as client:
         for path, parts in (
             ("/?since=6d", ("verdict", "panel/incidents", "panel/timeline")),
             (f"/tool?name={BROKEN_TOOL}&since=6d", ("verdict", "panel/timeline")),
@@ -158,16 +158,16 @@ def test_one_query_feeds_the_verdict_the_table_of_incidents_and_the_marks(told, 
     assert "timeline" in executed
 
 
-def test_nothing_wrong_says_how_much_was_seen_and_when_the_last_call_came(told):
-    before = httpx.get(f"{told[0]}/verdict?since=28d&until=5d").text
+def test_nothing_wrong_says_how_much_was_seen_and_when_the_last_call_came(story_server):
+    before = httpx.get(f"{story_server[0]}/verdict?since=28d&until=5d").text
     assert "verdict-box usual" in before
     assert re.search(r"Nothing unusual: .*calls of <strong>.*7.*the last call was at <time", before, re.DOTALL)
-    assert "verdict-box empty" in httpx.get(f"{told[0]}/verdict?since=1000d&until=900d").text
+    assert "verdict-box empty" in httpx.get(f"{story_server[0]}/verdict?since=1000d&until=900d").text
 
 
-def test_the_chart_of_a_tool_names_the_versions_in_its_legend_and_the_axis_of_durations_has_no_jump(page, told):
+def test_the_chart_of_a_tool_names_the_versions_in_its_legend_and_the_axis_of_durations_has_no_jump(page, story_server):
     page.set_viewport_size(DESK)
-    page.goto(f"{told[0]}/tool?name={BROKEN_TOOL}")
+    page.goto(f"{story_server[0]}/tool?name={BROKEN_TOOL}")
     page.wait_for_selector("figure[data-chart=timeline] canvas")
     chart = "echarts.getInstanceByDom(document.querySelector('figure[data-chart={}] .canvas')).getOption()"
     legend = page.evaluate(f"{chart.format('timeline')}.legend[0].data")
@@ -179,9 +179,9 @@ def test_the_chart_of_a_tool_names_the_versions_in_its_legend_and_the_axis_of_du
     assert len(set(bins)) == len(bins)
 
 
-def test_an_open_incident_says_so_and_a_code_is_broken_after_an_underscore(page, told):
+def test_an_open_incident_says_so_and_a_code_is_broken_after_an_underscore(page, story_server):
     page.set_viewport_size(DESK)
-    page.goto(told[0])
+    page.goto(story_server[0])
     panel = page.locator("section:has(> header > h2:text-is('Incidents'))")
     panel.scroll_into_view_if_needed()
     row = panel.locator("tbody tr").first
@@ -202,10 +202,10 @@ def test_an_open_incident_says_so_and_a_code_is_broken_after_an_underscore(page,
     page.set_viewport_size(DESK)
 
 
-def test_the_times_of_the_histogram_of_calls_follow_the_zone_of_the_page(browser, told):
+def test_the_times_of_the_histogram_of_calls_follow_the_zone_of_the_page(browser, story_server):
     context = browser.new_context(timezone_id="Asia/Kolkata", locale="en-GB")
     page = context.new_page()
-    page.goto(f"{told[0]}/calls")
+    page.goto(f"{story_server[0]}/calls")
     page.wait_for_selector(".histogram title", state="attached")
     title = "document.querySelector('.histogram title')"
     at = datetime.fromisoformat(page.evaluate(f"{title}.dataset.at"))
@@ -218,9 +218,9 @@ def test_the_times_of_the_histogram_of_calls_follow_the_zone_of_the_page(browser
 
 
 @pytest.mark.parametrize("path", ["/", f"/tool?name={BROKEN_TOOL}", "/paths"])
-def test_no_table_is_wider_than_a_phone(page, told, path):
+def test_no_table_is_wider_than_a_phone(page, story_server, path):
     page.set_viewport_size(PHONE)
-    page.goto(f"{told[0]}{path}")
+    page.goto(f"{story_server[0]}{path}")
     until(
         page,
         "(() => { const part = [...document.querySelectorAll('.wait')].find(one => one.getClientRects().length);"

@@ -233,7 +233,7 @@ def test_a_csv_file_has_the_filtered_rows_and_no_formula(shown):
     assert answer.headers["content-disposition"] == 'attachment; filename="calls.csv"'
     rows = list(csv.DictReader(io.StringIO(answer.text, newline="")))
     assert sorted(row["tool"] for row in rows) == sorted(f"'{text}" for text in FORMULAS)
-    assert all(row["said"].startswith("'") for row in rows)
+    assert all(row["message"].startswith("'") for row in rows)
     assert rows[0]["ended_at"].endswith("Z")
 
 

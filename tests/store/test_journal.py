@@ -73,7 +73,7 @@ def test_a_long_journal_continues_in_a_new_file(store: StorePaths, call: Any) ->
 
 
 def test_a_full_disk_leaves_no_torn_line(store: StorePaths, run: Callable[..., str]) -> None:
-    told = run(
+    output = run(
         """
         import resource
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -96,7 +96,7 @@ def test_a_full_disk_leaves_no_torn_line(store: StorePaths, run: Callable[..., s
         """
     )
     lines = lines_of(store.journal)
-    assert told == f"refused {len(lines)}"
+    assert output == f"refused {len(lines)}"
     assert [decode(line).call_id for line in lines if b'"c999"' in line] == []  # type: ignore[union-attr]
     assert len({decode(line).call_id for line in lines}) == len(lines) > 5  # type: ignore[union-attr]
     assert all(path.stat().st_size for path in store.journal.glob("*.jsonl"))
@@ -122,7 +122,7 @@ def test_a_forked_child_writes_a_journal_of_its_own(store: StorePaths, run: Call
 
 
 def test_a_forked_child_does_not_lock_its_parents_journal(store: StorePaths, run: Callable[..., str]) -> None:
-    told = run(
+    output = run(
         """
         journal = Journal(paths.journal)
         journal.write(encode(call(1)))
@@ -137,15 +137,15 @@ def test_a_forked_child_does_not_lock_its_parents_journal(store: StorePaths, run
         os.waitpid(pid, 0)
         """
     )
-    assert told == "1"
+    assert output == "1"
 
 
 def test_recording_does_not_load_duckdb() -> None:
     code = "import sys, tooltrace.store.journal, tooltrace.store.journal_format, tooltrace.store.paths, tooltrace.store.journal_scan\n"
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", f"{code}print('duckdb' in sys.modules)"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert told.stdout.strip() == "False"
+    assert output.stdout.strip() == "False"

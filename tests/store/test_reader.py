@@ -346,7 +346,7 @@ def test_a_child_forked_during_a_read_does_not_affect_it(
     store: StorePaths, write: Any, call: Any, run: Callable[..., str]
 ) -> None:
     write(call(1))
-    told = run(
+    output = run(
         """
         here, there = os.pipe()
         with reading(paths) as db:
@@ -366,7 +366,7 @@ def test_a_child_forked_during_a_read_does_not_affect_it(
                 assert db.sql("SELECT count(*) FROM tool_calls").fetchall() == [(2,)]
         """
     )
-    assert told.splitlines() == ["[(1,)]", "1", "0"]
+    assert output.splitlines() == ["[(1,)]", "1", "0"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")

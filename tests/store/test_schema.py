@@ -328,7 +328,7 @@ def test_a_migration_that_is_killed_at_any_step_leaves_a_complete_store(
     write(call(1))
     fold(store)
     as_version_1(store)
-    told = run(
+    output = run(
         """
         import shutil
         import duckdb
@@ -384,7 +384,7 @@ def test_a_migration_that_is_killed_at_any_step_leaves_a_complete_store(
         """,
         every,
     )
-    assert told == "True"
+    assert output == "True"
 
 
 def test_a_store_of_version_1_is_read_and_folded_into(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:

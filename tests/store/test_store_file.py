@@ -297,7 +297,7 @@ def test_journals_of_another_user_are_reported(
     paths.lock.chmod(0o666)
     if hidden == "the file":
         paths.journal.chmod(0o777)
-    told = run(
+    output = run(
         f"""
         import warnings
         from tooltrace.store.doctor import examine
@@ -313,10 +313,10 @@ def test_journals_of_another_user_are_reported(
         """
     ).splitlines()
     place = str(journal.path if hidden == "the file" else paths.journal)
-    assert told[0] == "[('c1',)]"
-    assert told[1].startswith("['UnreadableJournals'] records of other users are missing from this result")
-    assert place in told[1]
-    assert place in told[2]
+    assert output[0] == "[('c1',)]"
+    assert output[1].startswith("['UnreadableJournals'] records of other users are missing from this result")
+    assert place in output[1]
+    assert place in output[2]
     journal.close()
 
 

@@ -37,7 +37,7 @@ def unwritable(call: Any, tmp_path_factory: pytest.TempPathFactory) -> StorePath
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can run a process as another user")
 def test_commands_that_change_the_store_name_its_folder(run: Any, unwritable: StorePaths) -> None:
-    told = run(
+    output = run(
         f"""
         import duckdb
         import tooltrace as tt
@@ -59,14 +59,14 @@ def test_commands_that_change_the_store_name_its_folder(run: Any, unwritable: St
                 print(error)
         """
     ).splitlines()
-    assert told[0] == "[('c1',)]"
-    assert len(told) == 4
-    assert all(f"the folder {unwritable.database.parent} cannot be written" in line for line in told[1:]), told
+    assert output[0] == "[('c1',)]"
+    assert len(output) == 4
+    assert all(f"the folder {unwritable.database.parent} cannot be written" in line for line in output[1:]), output
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can run a process as another user")
 def test_a_tool_that_records_there_runs_and_its_loss_is_counted(run: Any, unwritable: StorePaths) -> None:
-    told = run(
+    output = run(
         f"""
         import logging, sys
         import tooltrace as tt
@@ -81,7 +81,7 @@ def test_a_tool_that_records_there_runs_and_its_loss_is_counted(run: Any, unwrit
         print(add(1, 2), tt.flush())
         """
     )
-    assert "3 False" in told
-    assert told.count("cannot write its journal") == 1
-    assert "lost 1 records (write_failed 1)" in told
+    assert "3 False" in output
+    assert output.count("cannot write its journal") == 1
+    assert "lost 1 records (write_failed 1)" in output
     assert list(Path(unwritable.journal).glob("*.jsonl")) == []

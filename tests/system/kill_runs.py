@@ -83,10 +83,10 @@ def one_run(store: str, durability: str, run: int, calls: int, delay: float, *, 
     while more := os.read(reading, 65536):
         data += more
     os.close(reading)
-    told: dict[str, list[str]] = {"?": [], "!": [], "=": []}
+    reported: dict[str, list[str]] = {"?": [], "!": [], "=": []}
     for line in data.decode().splitlines():
-        told[line[0]].append(line[2:])
-    return {"begun": told["?"], "acknowledged": told["!"], "flushed": told["="]}
+        reported[line[0]].append(line[2:])
+    return {"begun": reported["?"], "acknowledged": reported["!"], "flushed": reported["="]}
 
 
 def main(store: str, durability: str, runs: int, seed: int) -> None:

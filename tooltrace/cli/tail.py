@@ -116,7 +116,7 @@ def line(row: dict[str, Any], *, with_message: bool = False) -> Text:
     text.append(f"{clean(outcome):<14} ", STYLES.get(row["status"], "magenta"))
     duration = "" if row["duration_ms"] is None else f"{format_value(row['duration_ms'], 'ms')} ms"
     text.append(f"{duration:>12}  #{row['attempt']} {clean(row['call_id'])}")
-    columns = ("code", "said") if with_message or row["status"] == "error" else ("code",)
+    columns = ("code", "message") if with_message or row["status"] == "error" else ("code",)
     rest = "  ".join(clean(row[name]) for name in columns if row[name])
     return text.append(f"  {rest}") if rest else text
 

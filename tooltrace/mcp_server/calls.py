@@ -18,7 +18,7 @@ ERROR: Final = 160
 """Characters of an error in a list."""
 _LIST: Final = (
     *("ended_at", "tool", "tool_version", "status", "ending", "code", "duration_ms", "attempt", "confidence"),
-    *("call_id", "conversation", "span_id", "said"),
+    *("call_id", "conversation", "span_id", "message"),
 )
 _NOT_SHOWN: Final = frozenset({"named", "place", "match"})
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]{8,15}")
@@ -31,13 +31,13 @@ def _attempt_list(result: QueryResult) -> QueryResult:
     """Return the list without what a tool returned: of an attempt that did not succeed, the beginning of its error."""
     positions = [result.columns.index(name) for name in _LIST]
     shown = result.with_columns_at(positions)
-    status, said = _LIST.index("status"), _LIST.index("said")
+    status, message = _LIST.index("status"), _LIST.index("message")
     rows = []
     for row in shown.rows:
         failed = row[status] not in (None, "success")
-        rows.append((*row[:said], row[said][:ERROR] if failed and row[said] else None, *row[said + 1 :]))
+        rows.append((*row[:message], row[message][:ERROR] if failed and row[message] else None, *row[message + 1 :]))
     fields = tuple(
-        ResultColumn(name="error", unit="text", meaning=field.meaning) if field.name == "said" else field
+        ResultColumn(name="error", unit="text", meaning=field.meaning) if field.name == "message" else field
         for field in shown.fields
     )
     return QueryResult(fields, shown.types, rows, cut=result.cut, note=result.note)

@@ -38,7 +38,7 @@ SORTABLE: Final = (
         "confidence",
         "agent",
         "call_id",
-        "said",
+        "message",
     ),
 )
 """The columns that the list can be sorted by."""

@@ -81,21 +81,21 @@ def test_an_mlflow_session_is_the_conversation() -> None:
 
 def test_phoenix_annotations_of_correctness_are_outcomes() -> None:
     records, outcome = imported(FILES / "phoenix-annotations.json")
-    said = {record.labeler: record for record in records if isinstance(record, Outcome)}
+    labels = {record.labeler: record for record in records if isinstance(record, Outcome)}
     search = calls_of(imported(FILES / "phoenix-spans.json")[0])[0]
-    assert set(said) == {"correctness", "helpful"}
-    right = said["correctness"]
+    assert set(labels) == {"correctness", "helpful"}
+    right = labels["correctness"]
     assert (right.span_id, right.correct, right.score, right.reason) == (search.span_id, True, 1.0, "as asked")
-    assert (said["helpful"].span_id, said["helpful"].score) == (search.span_id, 0.2)
+    assert (labels["helpful"].span_id, labels["helpful"].score) == (search.span_id, 0.2)
     assert [line.line for line in outcome.examples] == [1]
     assert "score 4.0" in outcome.examples[0].reason
 
 
 def test_feedback_of_mlflow_on_a_span_is_an_outcome_and_nothing_else_is() -> None:
     records, outcome = imported(FILES / MLFLOW[0])
-    said = {record.labeler: record for record in records if isinstance(record, Outcome)}
+    labels = {record.labeler: record for record in records if isinstance(record, Outcome)}
     search = calls_of(records)[0]
-    assert {name: (each.span_id, each.score) for name, each in said.items()} == {
+    assert {name: (each.span_id, each.score) for name, each in labels.items()} == {
         "correctness": (search.span_id, 1.0),
         "helpful": (search.span_id, 0.25),
     }

@@ -74,8 +74,8 @@ def test_events_logged_by_hand_are_read(imported, tmp_path):
 
 
 def asked(name, arguments, call_id):
-    said = {"name": name, "arguments": json.dumps(arguments)}
-    return SimpleNamespace(id=call_id, function=SimpleNamespace(**said), **said)
+    turn = {"name": name, "arguments": json.dumps(arguments)}
+    return SimpleNamespace(id=call_id, function=SimpleNamespace(**turn), **turn)
 
 
 def agent(kind, *answers):
@@ -85,9 +85,9 @@ def agent(kind, *answers):
     left = list(answers)
 
     def answer(*_, **__):
-        said = left.pop(0) if left else "done"
-        calls = None if isinstance(said, str) else [asked(*each) for each in said]
-        message = SimpleNamespace(content=None if calls else said, tool_calls=calls)
+        turn = left.pop(0) if left else "done"
+        calls = None if isinstance(turn, str) else [asked(*each) for each in turn]
+        message = SimpleNamespace(content=None if calls else turn, tool_calls=calls)
         return SimpleNamespace(choices=[SimpleNamespace(message=message)], usage=None, **vars(message))
 
     async def later(*_, **__):

@@ -124,10 +124,16 @@ def test_a_store_that_is_delivered_to_its_own_receiver_does_not_grow_without_end
 def test_a_call_that_two_spans_show_is_one_row_however_often_they_are_sent(receiving: Receiving) -> None:
     """The journal cannot be written at first: what was read then must not count as known."""
     running = receiving()
-    said = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "call_9"}
+    span_attributes = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "look",
+        "gen_ai.tool.call.id": "call_9",
+    }
     times = {"trace_id": "1" * 32, "start_ns": 10**18, "end_ns": 10**18 + 10**6}
-    outer = SpanData(name="outer", span_id="a" * 16, attributes=said, scope="agent", **times)
-    inner = SpanData(name="inner", span_id="b" * 16, parent_span_id="a" * 16, attributes=said, scope="tool", **times)
+    outer = SpanData(name="outer", span_id="a" * 16, attributes=span_attributes, scope="agent", **times)
+    inner = SpanData(
+        name="inner", span_id="b" * 16, parent_span_id="a" * 16, attributes=span_attributes, scope="tool", **times
+    )
     journal = StorePaths.of(running.store).journal
     journal.write_text("no folder")
     assert running.post("/v1/traces", wire.spans(inner, outer)).status_code == 503
@@ -218,12 +224,12 @@ def test_bad_requests_are_refused_for_good(
     running = receiving()
     answer = running.post("/v1/traces", body, **headers)
     assert answer.status_code == status
-    said = status_of(answer)
-    assert said.message
+    refusal = status_of(answer)
+    assert refusal.message
     assert "retry-after" not in answer.headers
     violation = BadRequest()
-    assert said.details[0].Unpack(violation)
-    assert violation.field_violations[0].description == said.message
+    assert refusal.details[0].Unpack(violation)
+    assert violation.field_violations[0].description == refusal.message
     assert running.records() == []
 
 
@@ -239,9 +245,9 @@ def test_bad_json_is_refused_for_good(receiving: Receiving, body: bytes) -> None
     answer = running.post("/v1/traces", body, content_type="application/json")
     assert answer.status_code == 400
     assert answer.headers["content-type"] == "application/json"
-    said = answer.json()
-    assert said["code"] == 3
-    assert said["details"][0]["fieldViolations"][0]["description"] == said["message"]
+    refusal = answer.json()
+    assert refusal["code"] == 3
+    assert refusal["details"][0]["fieldViolations"][0]["description"] == refusal["message"]
     assert running.records() == []
 
 

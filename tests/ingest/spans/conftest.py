@@ -27,8 +27,15 @@ def span(name: str = "span", parent: SpanData | None = None, **fields: Any) -> S
     error = fields.pop("error", None)
     if error is not None:
         kind, message = error
-        said = {"exception.type": kind, "exception.message": message, "exception.stacktrace": "Traceback: secret line"}
-        fields |= {"status": "error", "events": (EventData(name="exception", time_ns=START + 5, attributes=said),)}
+        span_attributes = {
+            "exception.type": kind,
+            "exception.message": message,
+            "exception.stacktrace": "Traceback: secret line",
+        }
+        fields |= {
+            "status": "error",
+            "events": (EventData(name="exception", time_ns=START + 5, attributes=span_attributes),),
+        }
     depth = 0 if parent is None else (parent.start_ns - START) // 1_000_000 + 1
     made = {
         "trace_id": TRACE if parent is None else parent.trace_id,
@@ -43,21 +50,27 @@ def span(name: str = "span", parent: SpanData | None = None, **fields: Any) -> S
 
 def tool(name: str = "add", parent: SpanData | None = None, call_id: str | None = None, **fields: Any) -> SpanData:
     """An ``execute_tool`` span. ``arguments`` and ``result`` become its attributes."""
-    said = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, **fields.pop("attributes", {})}
+    span_attributes = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": name,
+        **fields.pop("attributes", {}),
+    }
     for key in ("arguments", "result"):
         if key in fields:
-            said[f"gen_ai.tool.call.{key}"] = json.dumps(fields.pop(key))
+            span_attributes[f"gen_ai.tool.call.{key}"] = json.dumps(fields.pop(key))
     if call_id is not None:
-        said["gen_ai.tool.call.id"] = call_id
-    return span(f"execute_tool {name}", parent, attributes=said, **fields)
+        span_attributes["gen_ai.tool.call.id"] = call_id
+    return span(f"execute_tool {name}", parent, attributes=span_attributes, **fields)
 
 
 def mcp(name: str | None = "add", parent: SpanData | None = None, kind: str = "client", **fields: Any) -> SpanData:
     """A span of the method ``tools/call``; without a name in its attributes where that is None."""
-    said = {"mcp.method.name": "tools/call", **fields.pop("attributes", {})}
+    span_attributes = {"mcp.method.name": "tools/call", **fields.pop("attributes", {})}
     if name is not None:
-        said["gen_ai.tool.name"] = name
-    return span("tools/call" if name is None else f"tools/call {name}", parent, attributes=said, kind=kind, **fields)
+        span_attributes["gen_ai.tool.name"] = name
+    return span(
+        "tools/call" if name is None else f"tools/call {name}", parent, attributes=span_attributes, kind=kind, **fields
+    )
 
 
 def calls_of(records: Sequence[ToolCall | Span]) -> list[ToolCall]:

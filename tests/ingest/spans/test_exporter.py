@@ -34,10 +34,10 @@ def mine(x):
 
 
 with tracer.start_as_current_span("agent"):
-    said = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add", "gen_ai.tool.call.id": "c1"}
-    with tracer.start_as_current_span("execute_tool add", attributes=said):
+    span_attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add", "gen_ai.tool.call.id": "c1"}
+    with tracer.start_as_current_span("execute_tool add", attributes=span_attributes):
         pass
-    with tracer.start_as_current_span("execute_tool mine", attributes={**said, "gen_ai.tool.name": "mine"}):
+    with tracer.start_as_current_span("execute_tool mine", attributes={**span_attributes, "gen_ai.tool.name": "mine"}):
         mine(3)
 """
 CONFIGURED = f"""
@@ -101,9 +101,9 @@ def test_an_environment_variable_is_enough(tmp_path: Path, how: str) -> None:
     if how != "configurator":
         pytest.importorskip("opentelemetry.distro", reason="needs opentelemetry-distro: make test-pydantic-ai")
         command = [str(Path(sys.executable).with_name(how)), sys.executable, "-c", APP]
-    told = {"OTEL_TRACES_EXPORTER": "tooltrace", "OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none"}
+    settings = {"OTEL_TRACES_EXPORTER": "tooltrace", "OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none"}
     place = {"TOOLTRACE_STORE": str(tmp_path / "a.duckdb"), "TOOLTRACE_STRICT": "1", "OTEL_SERVICE_NAME": "shop"}
-    done = subprocess.run(command, env={**os.environ, **told, **place}, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, env={**os.environ, **settings, **place}, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     with tt.connect(tmp_path / "a.duckdb") as db:

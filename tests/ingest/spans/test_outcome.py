@@ -68,15 +68,15 @@ def test_numbers_of_protocols(take: Take, number: str, code: str) -> None:
 
 
 def test_a_handled_exception_is_not_a_failure(take: Take) -> None:
-    said = {"exception.type": "TimeoutError", "exception.message": "slow", "exception.escaped": "False"}
-    call = one(take, status="ok", events=(EventData(name="exception", time_ns=1, attributes=said),), result=3)
+    exception = {"exception.type": "TimeoutError", "exception.message": "slow", "exception.escaped": "False"}
+    call = one(take, status="ok", events=(EventData(name="exception", time_ns=1, attributes=exception),), result=3)
     assert (call.status, data(call.result)) == ("success", 3)
 
 
 @pytest.mark.parametrize("escaped", ["True", "False"])
 def test_ok_is_final(take: Take, escaped: str) -> None:
-    said = {"exception.type": "TimeoutError", "exception.message": "slow", "exception.escaped": escaped}
-    events = (EventData(name="exception", time_ns=1, attributes=said),)
+    exception = {"exception.type": "TimeoutError", "exception.message": "slow", "exception.escaped": escaped}
+    events = (EventData(name="exception", time_ns=1, attributes=exception),)
     call = one(take, status="ok", events=events, attributes={"error.type": "TimeoutError"})
     assert (call.status, call.ending) == ("success", "returned")
 
@@ -85,8 +85,8 @@ def test_ok_is_final(take: Take, escaped: str) -> None:
 def test_an_exception_that_escaped_is_a_failure_though_the_status_is_not_set(
     take: Take, escaped: Any, status: str
 ) -> None:
-    said = {"exception.type": "TimeoutError", "exception.message": "slow", "exception.escaped": escaped}
-    assert one(take, events=(EventData(name="exception", time_ns=1, attributes=said),)).status == status
+    exception = {"exception.type": "TimeoutError", "exception.message": "slow", "exception.escaped": escaped}
+    assert one(take, events=(EventData(name="exception", time_ns=1, attributes=exception),)).status == status
 
 
 def test_the_last_exception_counts(take: Take) -> None:

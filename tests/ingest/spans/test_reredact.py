@@ -36,7 +36,7 @@ def changed(record: Record, **fields: Any) -> Any:
 
 @each
 def test_records_without_secrets_are_unchanged(record: Record, field: str) -> None:
-    assert reredact(said := changed(record, **{field: "plain"}), Settings(store=None)) == said
+    assert reredact(plain := changed(record, **{field: "plain"}), Settings(store=None)) == plain
 
 
 @each

@@ -68,12 +68,12 @@ def test_a_clock_set_back_gives_no_negative_duration(take: Take) -> None:
 
 def test_secrets_and_stacks_are_left_out(take: Take) -> None:
     secret = "sk-abcdefghijklmnopqrstuvwx"
-    told = {"exception.type": "E", "exception.message": secret, "exception.stacktrace": "line of code"}
+    exception = {"exception.type": "E", "exception.message": secret, "exception.stacktrace": "line of code"}
     (record,) = take(
         span(
             secret,
             attributes={"llm.api_key": "x", "prompt": secret},
-            events=(EventData(name="exception", time_ns=START, attributes=told),),
+            events=(EventData(name="exception", time_ns=START, attributes=exception),),
             status="error",
             description=f"{secret} Traceback (most recent call last): line of code",
         )
@@ -139,7 +139,7 @@ METADATA_KEYS = (
 def test_capture_metadata_matches_complete_names(take: Take) -> None:
     """Names of operations are metadata, although content has the same prefix."""
     secret = "sesame-4711"
-    span_attributes = {**dict.fromkeys(HIDDEN, secret), **dict.fromkeys(METADATA_KEYS, "told")}
+    span_attributes = {**dict.fromkeys(HIDDEN, secret), **dict.fromkeys(METADATA_KEYS, "known")}
     event = EventData(name="e", time_ns=START, attributes=span_attributes)
     tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add"}
     records = take(

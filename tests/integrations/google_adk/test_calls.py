@@ -38,11 +38,11 @@ class Script(BaseLlm):
 
     model: str = "script"
     turns: list[Any] = []
-    said: list[Any] = []
+    requests: list[Any] = []
 
     async def generate_content_async(self, request: Any, *_: Any, **__: Any) -> AsyncIterator[LlmResponse]:
         declared = [t.model_dump(exclude_none=True) for t in request.config.tools or []]
-        self.said.append((declared, [c.model_dump(exclude_none=True) for c in request.contents]))
+        self.requests.append((declared, [c.model_dump(exclude_none=True) for c in request.contents]))
         parts = [types.Part(text="done")]
         if self.turns:
             parts = [
@@ -82,7 +82,7 @@ class Chat:
     """A session of an agent with a scripted model."""
 
     def __init__(self, *turns: Turn, plugins: Any = None, **options: Any) -> None:
-        self.model = Script(turns=list(turns), said=[])
+        self.model = Script(turns=list(turns), requests=[])
         tools = [add, read, weigh, FunctionTool(drop, require_confirmation=True), LongRunningFunctionTool(ship)]
         agent = LlmAgent(name="clerk", model=self.model, tools=tools, **options)
         self.runner = InMemoryRunner(agent, app_name="desk", plugins=plugins)
@@ -217,7 +217,7 @@ def test_messages_and_schemas_are_the_same_without_the_integration(calls: Calls)
     def observed() -> list[Any]:
         chat = Chat([("add", {"a": 1, "b": 2}, "c1"), ("add", {"a": 1}, "c2")], [("nothing", {}, "c3")])
         chat.say()
-        return chat.model.said
+        return chat.model.requests
 
     recorded = observed()
     integration.remove()

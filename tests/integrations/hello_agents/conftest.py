@@ -26,8 +26,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def call(name: str, arguments: Any, call_id: str) -> SimpleNamespace:
     """A tool call as a model's answer has it, in the forms of this version of the package and of the next."""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    said = {"name": name, "arguments": text}
-    return SimpleNamespace(id=call_id, function=SimpleNamespace(**said), **said)
+    turn = {"name": name, "arguments": text}
+    return SimpleNamespace(id=call_id, function=SimpleNamespace(**turn), **turn)
 
 
 class ScriptedLLM:
@@ -41,9 +41,9 @@ class ScriptedLLM:
 
     def _answer(self, messages: list[dict[str, Any]]) -> SimpleNamespace:
         self.seen.append([dict(message) for message in messages])
-        said = self.script.pop(0) if self.script else "done"
-        calls = said if isinstance(said, list) else None
-        message = SimpleNamespace(content=None if calls else said, tool_calls=calls)
+        turn = self.script.pop(0) if self.script else "done"
+        calls = turn if isinstance(turn, list) else None
+        message = SimpleNamespace(content=None if calls else turn, tool_calls=calls)
         return SimpleNamespace(choices=[SimpleNamespace(message=message)], usage=None, **vars(message))
 
     def shown(self, call_id: str) -> str:

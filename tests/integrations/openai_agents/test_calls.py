@@ -302,10 +302,10 @@ def outcome(agent: Agent[Any]) -> tuple[Any, ...]:
     """Values of a run that an application can observe."""
     try:
         result = run(agent)
-        told = [getattr(item, "output", None) for item in result.new_items], result.final_output
+        ended = [getattr(item, "output", None) for item in result.new_items], result.final_output
     except Exception as error:
-        told = type(error), str(error), type(error.__cause__)
-    return told, agent.model.read(), [tool.params_json_schema for tool in agent.tools]
+        ended = type(error), str(error), type(error.__cause__)
+    return ended, agent.model.read(), [tool.params_json_schema for tool in agent.tools]
 
 
 @pytest.mark.parametrize("turn", [("add", {"a": 1, "b": 2}), ("add", {"a": "x"}), ("read", {"path": "p"}), ("no", {})])

@@ -40,8 +40,8 @@ async def test_three_spans_are_one_call(server: Any, calls: Calls) -> None:
     (call,) = calls()
     assert (call.tool, call.tool_type, call.status, call.ending) == ("add", "extension", "success", "returned")
     assert call.parent_span_id is None, "the record has the ids of the outermost span"
-    said = data(call.attributes)
-    assert (said["mcp.method.name"], said["fastmcp.server.name"]) == ("tools/call", "shop")
+    span_attributes = data(call.attributes)
+    assert (span_attributes["mcp.method.name"], span_attributes["fastmcp.server.name"]) == ("tools/call", "shop")
 
 
 async def test_a_refusal_of_a_server_is_an_error_with_its_reason(server: Any, calls: Calls) -> None:
@@ -69,9 +69,13 @@ async def test_the_span_of_an_enclosing_framework_is_the_same_call(
     server: Any, provider: TracerProvider, calls: Calls
 ) -> None:
     tracer = provider.get_tracer("agent")
-    said = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "shop_add", "gen_ai.tool.call.id": "c1"}
+    span_attributes = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "shop_add",
+        "gen_ai.tool.call.id": "c1",
+    }
     async with fastmcp.Client(server) as client:
-        with tracer.start_as_current_span("execute_tool shop_add", attributes=said) as span:
+        with tracer.start_as_current_span("execute_tool shop_add", attributes=span_attributes) as span:
             result = await client.call_tool("add", {"a": 1, "b": 2})
             span.set_attribute("gen_ai.tool.call.result", str(result.data))
     (call,) = calls()

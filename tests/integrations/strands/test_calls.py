@@ -33,7 +33,7 @@ class Script(Model):
 
     def __init__(self, *turns: list[tuple[str, dict[str, Any], str]]) -> None:
         self.turns = list(turns)
-        self.said: list[Any] = []
+        self.requests: list[Any] = []
 
     def update_config(self, **_: Any) -> None:
         pass
@@ -45,7 +45,7 @@ class Script(Model):
         raise NotImplementedError
 
     async def stream(self, messages: Any, tool_specs: Any = None, *_: Any, **__: Any) -> AsyncIterator[Any]:
-        self.said.append((json.loads(json.dumps([m["content"] for m in messages])), tool_specs))
+        self.requests.append((json.loads(json.dumps([m["content"] for m in messages])), tool_specs))
         yield {"messageStart": {"role": "assistant"}}
         turn = self.turns.pop(0) if self.turns else []
         for name, arguments, call_id in turn:
@@ -194,7 +194,7 @@ def test_messages_and_schemas_are_the_same_without_the_integration(calls: Calls)
     def observed() -> list[Any]:
         clerk = agent(*turns)
         clerk("go")
-        return clerk.model.said
+        return clerk.model.requests
 
     recorded = observed()
     integration.remove()
