@@ -149,11 +149,11 @@ class TestFile:
         done = run("label", "--file", path, "--labeler", "ann")
         assert done.exit_code == 0
         assert done.stdout == "2 labels recorded, 5 rows skipped.\n"
-        unused, *message = done.stderr.splitlines()
+        unused, *skipped = done.stderr.splitlines()
         assert unused == f"{path}: ignored columns: other"
-        assert [line.removeprefix(f"{path}:").split(":")[0] for line in message] == ["5", "7", "8", "9", "10"]
-        assert "got 'maybe'; skipped" in message[0]
-        assert "5 fields, but the header has 4" in message[3]
+        assert [line.removeprefix(f"{path}:").split(":")[0] for line in skipped] == ["5", "7", "8", "9", "10"]
+        assert "got 'maybe'; skipped" in skipped[0]
+        assert "5 fields, but the header has 4" in skipped[3]
         assert [row[0] for row in outcomes()] == ["call_3", "call_8"]
 
     def test_bad_lines_of_json(self, run, history, file, outcomes):

@@ -53,18 +53,18 @@ def number(value: int) -> bytes:
 
 
 def text(value: str) -> bytes:
-    answer_data = value.encode()
-    return number(len(answer_data)) + answer_data
+    encoded = value.encode()
+    return number(len(encoded)) + encoded
 
 
 def native(answer: bytes) -> bytes:
     """``JSONCompact`` as one Native block, of the two types that the exporter's own questions have."""
-    answer_data = json.loads(answer)
-    out = BLOCK_INFO + number(len(answer_data["meta"])) + number(len(answer_data["data"]))
-    for place, column in enumerate(answer_data["meta"]):
+    block = json.loads(answer)
+    out = BLOCK_INFO + number(len(block["meta"])) + number(len(block["data"]))
+    for place, column in enumerate(block["meta"]):
         whole = column["type"] == "UInt32"
         out += text(column["name"]) + text("UInt32" if whole else "String") + b"\x00"
-        values = [row[place] for row in answer_data["data"]]
+        values = [row[place] for row in block["data"]]
         out += b"".join(struct.pack("<I", value) if whole else text(str(value)) for value in values)
     return out
 

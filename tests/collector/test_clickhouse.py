@@ -53,7 +53,7 @@ def kept(otelcol: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
         demo = [sys.executable, str(Path(__file__).with_name("demo_through_sdk.py")), str(CALLS), str(store)]
         subprocess.run(demo, env={**collector.environment("grpc"), "OTEL_EXPORTER_OTLP_TIMEOUT": "60"}, check=True)
         collector.stop()
-        assert not (exported := (folder / "engine.log").read_text()), exported
+        assert not (log := (folder / "engine.log").read_text()), log
         yield ask, store
     finally:
         collector.kill()
@@ -85,7 +85,7 @@ def test_every_attempt_is_a_row_of_otel_traces(kept: tuple[Ask, Path]) -> None:
 
 
 def same(kept: Any, exported: str | None) -> bool:
-    """Whether ``said`` is how the exporter writes ``kept`` into a map of strings."""
+    """Whether ``exported`` is how the exporter writes ``kept`` into a map of strings."""
     if kept is None or isinstance(kept, str):
         return kept == exported
     if isinstance(kept, bool):
@@ -125,8 +125,8 @@ def test_the_question_of_the_page_is_answered(kept: tuple[Ask, Path]) -> None:
     answer = {row["tool"]: row for row in ask(question)}
     assert answer.keys() == expected.keys()
     for tool, attempts in expected.items():
-        exported = answer[tool]
-        assert int(exported["attempts"]) == len(attempts)
-        assert int(exported["failures"]) == sum(row["status"] == "error" for row in attempts)
+        group = answer[tool]
+        assert int(group["attempts"]) == len(attempts)
+        assert int(group["failures"]) == sum(row["status"] == "error" for row in attempts)
         durations = sorted(row["duration_ms"] for row in attempts)
-        assert exported["median_ms"] == pytest.approx(durations[len(durations) // 2], abs=0.001)
+        assert group["median_ms"] == pytest.approx(durations[len(durations) // 2], abs=0.001)

@@ -22,7 +22,7 @@ from tooltrace.recording.model_messages import repeats_failure, reports_error
 def seen(store: Path) -> Callable[..., list[tuple[Any, ...]]]:
     """Call a tool that does ``what``, tell the model ``text`` of it, and read what is on record."""
 
-    def seen(what: Any, text: str, **reported: Any) -> list[tuple[Any, ...]]:
+    def seen(what: Any, text: str, **options: Any) -> list[tuple[Any, ...]]:
         def tool() -> Any:
             if isinstance(what, BaseException):
                 raise type(what)(*what.args)  # the frames are let go of with it
@@ -33,7 +33,7 @@ def seen(store: Path) -> Callable[..., list[tuple[Any, ...]]]:
                 tt.trace_tool(name="find")(tool)()
         except type(what):
             pass
-        get_recorder().record_model_message("c1", text, style="plain", **reported)
+        get_recorder().record_model_message("c1", text, style="plain", **options)
         create_empty_store(store)
         with tt.connect() as db:
             return db.execute("SELECT status, seen_error FROM tool_calls").fetchall()
@@ -161,10 +161,10 @@ WORDS = st.text(min_size=1, max_size=40)
 
 
 @given(WORDS, st.text(), st.text())
-def test_a_failure_quoted_within_other_text_is_reported(results: str, before: str, after: str) -> None:
-    results = " ".join(results.split())
-    if sum(map(str.isalpha, results)) >= 3:
-        assert repeats_failure(f"{before} {results} {after}", [results])
+def test_a_failure_quoted_within_other_text_is_reported(message: str, before: str, after: str) -> None:
+    message = " ".join(message.split())
+    if sum(map(str.isalpha, message)) >= 3:
+        assert repeats_failure(f"{before} {message} {after}", [message])
 
 
 @given(st.text(), st.lists(st.text(), max_size=2))

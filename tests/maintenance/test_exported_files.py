@@ -107,9 +107,7 @@ def places(folder: Path, text: str = RANDOM) -> set[str]:
     return found | {path.name for path in (*packed, *tables)}
 
 
-@pytest.mark.parametrize(
-    "path", [pytest.param(path, marks=[] if path in ONE_AND_SEVERAL else [pytest.mark.deep]) for path in PATHS]
-)
+@pytest.mark.parametrize("path", PATHS)
 def test_a_forgotten_call_leaves_an_exported_file_and_all_else_stays(
     store: StorePaths, run: Run, tmp_path: Path, path: str
 ) -> None:

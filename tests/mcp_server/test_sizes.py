@@ -83,10 +83,10 @@ COLUMNS = f"SELECT {','.join(f'1 a{number}' for number in range(2_400))}"
 
 @pytest.fixture(scope="module")
 def monstrous_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Names of thousands of characters everywhere, arguments and attributes with hundreds of members, and all of it fails."""
+    """Names of thousands of characters everywhere, arguments and attributes with thousands of members, and all of it fails."""
     records: list[Any] = []
-    members = {f"{number} {NAME}"[:200]: NAME[:70] for number in range(300)}
-    for number in range(12):
+    members = {f"{number} {NAME}"[:200]: NAME[:70] for number in range(1_000)}
+    for number in range(24):
         given: dict[str, Any] = {
             "tool": NAME, "tool_version": NAME, "agent": NAME, "call_id": f"{number} {NAME}", "status": "error",
             "code": NAME, "error_type": NAME, "error_message": NAME, "suggestion": NAME, "user_message": NAME,

@@ -260,7 +260,7 @@ BLOCK = JUNK | st.one_of(
     st.fixed_dictionaries({"json": JUNK}),
 )
 NAMES = st.text(max_size=8) | st.sampled_from(
-    ["Content", "is_error", "_meta", "meta", "data", "context", "content_", "rule", "flag", "cls"]
+    ["Content", "is_error", "_meta", "meta", "data", "context", "content_", "rule", "said", "cls"]
 )
 RESULTS = st.builds(
     lambda extra, known: {**extra, **known},

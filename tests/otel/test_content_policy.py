@@ -202,8 +202,8 @@ def test_content_of_external_spans_is_removed_too() -> None:
 
 def test_events_of_external_calls_lose_their_content() -> None:
     """They are an attribute of the call, and their content has names of one word."""
-    setting = {"content": SECRET, "body": SECRET, "gen_ai.prompt": SECRET, "gen_ai.system": "x"}
-    event = {"name": "gen_ai.tool.message", "at": "2026-01-01T00:00:00+00:00", "attributes": setting}
+    content = {"content": SECRET, "body": SECRET, "gen_ai.prompt": SECRET, "gen_ai.system": "x"}
+    event = {"name": "gen_ai.tool.message", "at": "2026-01-01T00:00:00+00:00", "attributes": content}
     form = SpanData(
         name="x",
         trace_id="1" * 32,
@@ -211,7 +211,7 @@ def test_events_of_external_calls_lose_their_content() -> None:
         start_ns=0,
         end_ns=1,
         attributes={"otel.events": [event, {"name": "mine", "attributes": {"content": "kept"}}]},
-        events=(EventData(name="gen_ai.tool.message", time_ns=0, attributes=setting),),
+        events=(EventData(name="gen_ai.tool.message", time_ns=0, attributes=content),),
     )
     bare = without_content(form)
     assert bare.attributes["otel.events"] == [

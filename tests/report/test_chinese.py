@@ -232,6 +232,6 @@ def test_a_translated_report_has_no_english_sentence(audited: Path) -> None:
     assert [text for text in texts.found if sentence.search(text)] == []
     whole = as_markdown(report, ZH)
     assert "平均置信度 0.71" in whole
-    evidence = re.sub(r"<sub>.*</sub>", "", whole)
-    assert [line for line in evidence.splitlines() if sentence.search(line)] == []
+    visible = re.sub(r"<sub>.*</sub>", "", whole)
+    assert [line for line in visible.splitlines() if sentence.search(line)] == []
     assert "&lt;b&gt;1&lt;/b&gt;" in as_html(report, ZH), "an id from a trace is text in a sentence, too"

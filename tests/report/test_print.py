@@ -48,7 +48,13 @@ def paper(page, made):
     page.emulate_media(media="screen")
 
 
-@pytest.mark.parametrize(("name", "size"), covering(["past", "foul"], ["A4", "Letter"]))
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        *covering(["past", "foul"], ["A4", "Letter"]),
+        *(pytest.param("demo", size, marks=pytest.mark.deep) for size in ("A4", "Letter")),
+    ],
+)
 def test_a_tool_that_failed_has_one_page_and_others_have_none(page, made, name, size):
     folder, reports = made
     page.goto((folder / f"{name}.html").as_uri())

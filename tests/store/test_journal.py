@@ -142,10 +142,10 @@ def test_a_forked_child_does_not_lock_its_parents_journal(store: StorePaths, run
 
 def test_recording_does_not_load_duckdb() -> None:
     code = "import sys, tooltrace.store.journal, tooltrace.store.journal_format, tooltrace.store.paths, tooltrace.store.journal_scan\n"
-    output = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", f"{code}print('duckdb' in sys.modules)"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert output.stdout.strip() == "False"
+    assert done.stdout.strip() == "False"
