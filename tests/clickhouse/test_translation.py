@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import sqlglot.parser
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -82,6 +87,9 @@ def test_a_figure_reads_back(value: float) -> None:
         ("SELECT a.x AS x, b.y AS y FROM (SELECT 1 AS x) AS a LEFT JOIN (SELECT 2 AS x, '' AS y) AS b ON b.x = a.x", [(1, None)]),
         ("SELECT least(1, NULL) AS a, greatest(NULL, 2) AS b, nullif(1, 1) AS c", [(1, 2, None)]),
         ("WITH t AS (SELECT 1 AS x), u AS (SELECT x FROM t UNION ALL SELECT x + 1 AS x FROM t) SELECT sum(x) AS s FROM u", [(3,)]),
+        ('SELECT "round"(2.5) AS a', [(3.0,)]),
+        ("WITH lower(x) AS (SELECT 'A' AS x) SELECT lower.x AS a, lower(lower.x) AS b FROM lower", [("A", "a")]),
+        ("SELECT concat(1 + round(1.0e0), 'x') AS a, concat_ws('-', round(2.5), NULL) AS b", [("2.0x", "3.0")]),
     ],
 )  # fmt: skip
 def test_translated_sql_has_the_result_of_duckdb(lease: ClickHouseSession, sql: str, expected: list[Any]) -> None:
@@ -100,6 +108,41 @@ def test_invalid_sql_is_an_error(lease: ClickHouseSession) -> None:
         lease.sql("SELECT FROM WHERE")
     with pytest.raises(QueryError):
         lease.sql("SELECT no_such_function_anywhere(1) AS a")
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT round(1, 2, 3) AS a", "round with 3 arguments; pass 1 to 2"),
+        ("SELECT strftime(now()) AS a", "strftime with 1 arguments; pass 2"),
+        ("SELECT concat_ws() AS a", "concat_ws with 0 arguments; pass 1 or more"),
+        ("SELECT log(1, 2, 3) AS a", "log with 3 arguments; pass 1 or 2"),
+    ],
+)
+def test_a_wrong_number_of_arguments_is_refused(sql: str, expected: str) -> None:
+    with pytest.raises(QueryError, match=expected):
+        to_clickhouse(sql)
+
+
+def test_the_compiled_build_of_sqlglot_translates_as_the_plain_one() -> None:
+    if sqlglot.parser.__file__.endswith(".py"):
+        pytest.skip(
+            "needs the compiled build in this process, and the plain one in its environment: make test-clickhouse"
+        )
+    translate = (
+        "import json, sqlglot.parser\n"
+        "from tooltrace.analysis import catalogue\n"
+        "from tooltrace.clickhouse.sql.translate import to_clickhouse\n"
+        "queries = {name: str(to_clickhouse(query.render())) for name, query in catalogue().items()}\n"
+        "print(json.dumps([sqlglot.parser.__file__, queries]))"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    plain = subprocess.run(
+        [sys.executable, "-c", translate], env=environment, capture_output=True, text=True, check=True
+    )
+    file, queries = json.loads(plain.stdout)
+    assert file.endswith(".py")
+    assert queries == {name: str(to_clickhouse(query.render())) for name, query in catalogue().items()}
 
 
 def test_messages_are_joined_only_if_their_columns_are_used() -> None:

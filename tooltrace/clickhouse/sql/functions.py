@@ -7,6 +7,7 @@ different meaning: missing values, rounding, NULL.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 FUNCTIONS: Final = {
@@ -86,6 +87,24 @@ VARIADIC: Final = {
     "row": "tuple({0})",
 }
 """The same for functions with any number of arguments; ``{0}`` is all of them."""
+
+CODED: Final[Mapping[str, tuple[int, int | None]]] = {
+    "arg_max_null": (2, 2),
+    "concat_ws": (1, None),
+    "json_each": (1, 1),
+    "quantile_cont": (2, 2),
+    "regexp_matches": (2, 3),
+    "regexp_replace": (3, 4),
+    "round": (1, 2),
+    "strftime": (2, 2),
+}
+"""The functions that need more than a template, with their least and greatest number of arguments; None: any."""
+
+TRANSLATED: Final = frozenset((*FUNCTIONS, *VARIADIC, *CODED))
+"""DuckDB functions that this package translates, rather than sqlglot."""
+
+UNCHANGED: Final = frozenset(("gcd", "lcm", "lgamma", "now", "octet_length"))
+"""Functions that are equal in both engines, but unknown to sqlglot."""
 
 FORMS: Final = {
     **{part: part for part in ("%Y", "%y", "%m", "%d", "%H", "%I", "%S", "%f", "%a", "%b", "%j", "%p", "%%")},

@@ -1,9 +1,13 @@
-"""Generation of ClickHouse's SQL from DuckDB's: sqlglot parses and writes, with our table of functions in between."""
+"""Generation of ClickHouse's SQL from a tree of DuckDB's SQL.
+
+sqlglot writes most of it. What it would write wrongly is written here, from the innermost part outwards: each such part of
+the tree is replaced by its text, and sqlglot writes the rest around it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 from sqlglot import exp
@@ -24,258 +28,293 @@ from tooltrace.clickhouse.sql.functions import (
 )
 from tooltrace.errors import QueryError
 
-KNOWN: Final = {
-    *FUNCTIONS, *VARIADIC, "json_each", "quantile_cont", "round", "arg_max_null", "concat_ws", "regexp_matches", "regexp_replace",
-    "strftime",
-}  # fmt: skip
-"""DuckDB functions that this module translates, rather than sqlglot."""
-UNCHANGED_FUNCTIONS: Final = frozenset(("gcd", "lcm", "lgamma", "now", "octet_length"))
-"""Functions that are equal in both engines, but unknown to sqlglot."""
 MAX_QUERY_LENGTH: Final = 262_144
 """Maximum characters of a translated query; the server accepts no longer one (``max_query_size``)."""
-_REPLACED_GENERATORS: Final = (
-    exp.JSONExtract, exp.JSONExtractScalar, exp.IntDiv, exp.Cast, exp.TryCast, exp.AtTimeZone, exp.Filter, exp.TimestampTrunc,
-    exp.RegexpLike, exp.StrPosition, exp.LastValue, exp.FirstValue, exp.CountIf, exp.Week, exp.ArrayContains,
-)  # fmt: skip
 _COUNTS: Final = (exp.Count, exp.RowNumber, exp.DenseRank)
+_KIND: Final = "kind"
+"""Key in ``meta`` of a written part: the class of the node that it was."""
+_ROUNDS: Final = "rounds"
+"""Key in ``meta`` of a written part: whether ``round`` is called in it."""
 
 
-def _without_table_functions(made: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: how for name, how in made.items() if name.lower() not in KNOWN}
+def to_sql(tree: exp.Expr) -> str:
+    """Return ``tree``, which this uses up, as ClickHouse's SQL.
+
+    Raises SqlglotError, and QueryError for SQL that has no translation.
+    """
+    return _Writer().write(tree)
 
 
-class DuckDBDialect(DuckDB):
-    """DuckDB's dialect, without the conversion of functions that our table translates."""
+class _Writer:
+    """Writes one tree."""
 
-    class Parser(DuckDB.Parser):  # type: ignore[misc,valid-type]  # sqlglot's own way to make a dialect
-        FUNCTIONS: ClassVar = _without_table_functions(DuckDB.Parser.FUNCTIONS)
-        FUNCTION_PARSERS: ClassVar = _without_table_functions(DuckDB.Parser.FUNCTION_PARSERS)
+    def __init__(self) -> None:
+        self._generator = ClickHouse().generator(comments=False, unsupported_level=ErrorLevel.IMMEDIATE)
+        self._duckdb = DuckDB().generator(comments=False)
 
-    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
-        """Keep the path as written: after parsing, ``a.b`` and ``$.a.b`` would be equal."""
-        return path
-
-
-class ClickHouseDialect(ClickHouse):
-    """ClickHouse's dialect with our table."""
-
-    class Generator(ClickHouse.Generator):  # type: ignore[misc,valid-type]  # as above
-        TRANSFORMS: ClassVar = {
-            kind: made for kind, made in ClickHouse.Generator.TRANSFORMS.items() if kind not in _REPLACED_GENERATORS
-        }
-
-        def sql(self, expression: str | exp.Expr | None, key: str | None = None, comment: bool = True) -> str:
-            sql = str(super().sql(expression, key, comment))
-            if len(sql) > MAX_QUERY_LENGTH:  # a template that repeats its argument doubles the text at each level
-                raise QueryError(
-                    f"cannot translate to ClickHouse SQL: the result would be longer than {MAX_QUERY_LENGTH:,} characters"
-                )
-            return sql
-
-        def generateseries_sql(self, expression: exp.GenerateSeries) -> str:
-            bounds = (self.sql(expression, part) for part in ("start", "end", "step"))
-            return f"generate_series({', '.join(filter(None, bounds))})"
-
-        def anonymous_sql(self, expression: exp.Anonymous) -> str:
-            name = str(expression.this).lower()
-            arguments = [self.sql(argument) for argument in expression.expressions]
-            if name in FUNCTIONS:
-                return (
-                    FUNCTIONS[name] if len(arguments) not in OPTIONAL.get(name, {}) else OPTIONAL[name][len(arguments)]
-                ).format(*arguments)
-            if name in VARIADIC:
-                texts = map(self._text, expression.expressions) if name == "concat" else arguments
-                return VARIADIC[name].format(", ".join(texts))
-            special = getattr(self, f"_{name}", None) if name in KNOWN else None
-            return str(special(expression, *arguments)) if special else str(super().anonymous_sql(expression))
-
-        def _text(self, expression: exp.Expr) -> str:
-            """Return text as DuckDB formats it: NULL is empty in ``concat``, a whole number as a double has ``.0``."""
-            sql = str(self.sql(expression))
-            if expression.is_string:
-                return sql
-            ws = isinstance(expression.parent, exp.Anonymous) and str(expression.parent.this).lower() == "concat_ws"
-            if any(str(found.this).lower() == "round" for found in expression.find_all(exp.Anonymous)):
-                sql = f"replaceRegexpOne(toString({sql}), '^(-?\\\\d+)$', '\\\\1.0')"
+    def write(self, tree: exp.Expr) -> str:
+        # find_all yields a part after the part around it: innermost first
+        for node in reversed(list(tree.find_all(*self._WRITERS))):
+            write = self._WRITERS.get(type(node))
+            text = None if write is None else write(self, node)
+            if text is None:
+                continue
+            part = _written(node, _checked(text))
+            if node is tree:
+                tree = part
             else:
-                sql = f"toString({sql})"
-            return sql if ws else f"ifNull({sql}, '')"
+                node.replace(part)
+        return _checked(self._generator.generate(tree, copy=False))
 
-        def count_sql(self, expression: exp.Count) -> str:
-            return self._signed(expression, self.function_fallback_sql(expression))
+    def _sql(self, node: exp.Expr, part: str | None = None) -> str:
+        return str(self._generator.sql(node, part))
 
-        def countif_sql(self, expression: exp.CountIf) -> str:
-            """Count true values; NULL when every input is NULL."""
-            value = self.sql(expression, "this")
-            return f"if(count({value}) = 0, NULL, toInt64(countIf({value})))"
+    def _anonymous(self, call: exp.Anonymous) -> str | None:
+        name, arguments = str(call.this).lower(), [self._sql(argument) for argument in call.expressions]
+        if name in FUNCTIONS:
+            optional = OPTIONAL.get(name, {})
+            return optional.get(len(arguments), FUNCTIONS[name]).format(*arguments)
+        if name in VARIADIC:
+            texts = map(self._text, call.expressions) if name == "concat" else arguments
+            return VARIADIC[name].format(", ".join(texts))
+        write = self._FUNCTIONS.get(name)
+        return None if write is None else write(self, call, *arguments)
 
-        def week_sql(self, expression: exp.Week) -> str:
-            return f"toISOWeek({self.sql(expression, 'this')})"
+    def _text(self, node: exp.Expr) -> str:
+        """Write text as DuckDB formats it: NULL is empty in ``concat``, a whole number as a double has ``.0``."""
+        sql = self._sql(node)
+        if node.is_string:
+            return sql
+        sql = f"replaceRegexpOne(toString({sql}), '^(-?\\\\d+)$', '\\\\1.0')" if _rounds(node) else f"toString({sql})"
+        call = node.parent
+        is_optional = isinstance(call, exp.Anonymous) and str(call.this).lower() == "concat_ws"
+        return sql if is_optional else f"ifNull({sql}, '')"
 
-        def arraycontains_sql(self, expression: exp.ArrayContains) -> str:
-            sought = self.sql(expression, "expression")
-            return f"if(isNull({sought}), NULL, has({self.sql(expression, 'this')}, {sought}))"
+    def _quantile_cont(self, call: exp.Anonymous, value: str, part: str) -> str:
+        argument = call.expressions[1]
+        if isinstance(argument, exp.Array):
+            levels = map(self._sql, argument.expressions)
+            return f"[{', '.join(f'quantileExactInclusive({level})({value})' for level in levels)}]"
+        return f"quantileExactInclusive({part})({value})"
 
-        def rownumber_sql(self, expression: exp.RowNumber) -> str:
-            return self._signed(expression, "ROW_NUMBER()")
+    def _round(self, _call: exp.Anonymous, value: str, places: str = "0") -> str:
+        """Round halves away from zero, as DuckDB does; ClickHouse rounds them to even."""
+        if places == "0":
+            return _round_half_away(value)
+        scale = f"1e{places}"
+        return f"{_round_half_away(f'({value}) * {scale}')} / {scale}"
 
-        def denserank_sql(self, expression: exp.DenseRank) -> str:
-            return self._signed(expression, "DENSE_RANK()")
+    def _arg_max_null(self, call: exp.Anonymous, value: str, at: str) -> str | None:
+        if isinstance(call.parent, exp.Filter):
+            return None  # the condition belongs inside: see _filter
+        return f"tupleElement(argMax(tuple({value}), {at}), 1)"
 
-        def window_sql(self, expression: exp.Window) -> str:
-            sql = super().window_sql(expression)
-            counted = expression.this.this if isinstance(expression.this, exp.Filter) else expression.this
-            return f"toInt64({sql})" if isinstance(counted, _COUNTS) else sql
+    def _concat_ws(self, call: exp.Anonymous, between: str, *_values: str) -> str:
+        parts = ", ".join(map(self._text, call.expressions[1:]))
+        return f"arrayStringConcat(arrayFilter(part -> part IS NOT NULL, [{parts}]), {between})"
 
-        def _signed(self, expression: exp.Expr, sql: str) -> str:
-            """Cast counts to signed, as in DuckDB.
+    def _regexp_matches(self, call: exp.Anonymous, text: str, pattern: str, *_options: str) -> str:
+        return f"match({text}, concat('{_flags(call.expressions[2:])}', {pattern}))"
 
-            ClickHouse's unsigned type has no common type with negative values.
-            """
-            outside = expression.parent
-            return sql if isinstance(outside, (exp.Filter, exp.Window)) else f"toInt64({sql})"
+    def _regexp_replace(self, call: exp.Anonymous, text: str, pattern: str, to: str, *_options: str) -> str:
+        options = call.expressions[3:]
+        name = "replaceRegexpAll" if options and "g" in options[0].name else "replaceRegexpOne"
+        return f"{name}({text}, concat('{_flags(options)}', {pattern}), {to})"
 
-        def _quantile_cont(self, call: exp.Anonymous, value: str, part: str) -> str:
-            argument = call.expressions[1]
-            if isinstance(argument, exp.Array):
-                levels = map(self.sql, argument.expressions)
-                return f"[{', '.join(f'quantileExactInclusive({level})({value})' for level in levels)}]"
-            return f"quantileExactInclusive({part})({value})"
+    def _strftime(self, call: exp.Anonymous, moment: str, _form: str) -> str:
+        argument = call.expressions[1]
+        if not argument.is_string:
+            raise QueryError("cannot translate to ClickHouse SQL: the format of strftime must be a literal")
+        return f"formatDateTime({moment}, {self._sql(exp.Literal.string(_time_form(argument.name)))})"
 
-        def _round(self, _call: exp.Anonymous, value: str, places: str = "0") -> str:
-            """Round halves away from zero, as DuckDB does; ClickHouse rounds them to even."""
-            if places == "0":
-                return f"arrayMap(x -> if(abs(x - trunc(x)) = 0.5, trunc(x) + sign(x), round(x)), [{value}])[1]"
-            scale = f"1e{places}"
-            return f"{self._round(_call, f'({value}) * {scale}')} / {scale}"
+    def _generate_series(self, series: exp.GenerateSeries) -> str:
+        bounds = (self._sql(series, part) for part in ("start", "end", "step"))
+        return f"generate_series({', '.join(filter(None, bounds))})"
 
-        def _arg_max_null(self, _call: exp.Anonymous, value: str, at: str) -> str:
-            return f"tupleElement(argMax(tuple({value}), {at}), 1)"
+    def _count(self, count: exp.Count) -> str | None:
+        """Cast counts to signed, as in DuckDB.
 
-        def _concat_ws(self, call: exp.Anonymous, between: str, *_values: str) -> str:
-            parts = ", ".join(map(self._text, call.expressions[1:]))
-            return f"arrayStringConcat(arrayFilter(part -> part IS NOT NULL, [{parts}]), {between})"
+        ClickHouse's unsigned type has no common type with negative values. A count with FILTER or OVER is cast with it.
+        """
+        return None if isinstance(count.parent, exp.Filter | exp.Window) else f"toInt64({self._sql(count)})"
 
-        def _regexp_matches(self, call: exp.Anonymous, text: str, pattern: str, *_options: str) -> str:
-            return f"match({text}, concat('{_flags(call.expressions[2:])}', {pattern}))"
+    def _count_if(self, count: exp.CountIf) -> str:
+        """Count true values; NULL when every input is NULL."""
+        value = self._sql(count, "this")
+        return f"if(count({value}) = 0, NULL, toInt64(countIf({value})))"
 
-        def _regexp_replace(self, call: exp.Anonymous, text: str, pattern: str, to: str, *_options: str) -> str:
-            options = call.expressions[3:]
-            name = "replaceRegexpAll" if options and "g" in options[0].name else "replaceRegexpOne"
-            return f"{name}({text}, concat('{_flags(options)}', {pattern}), {to})"
+    def _filter(self, filtered: exp.Filter) -> str | None:
+        call = filtered.this
+        if isinstance(call, exp.Anonymous) and str(call.this).lower() == "arg_max_null":
+            value, at = map(self._sql, call.expressions)
+            return f"tupleElement(argMax(tuple({value}), {at}) FILTER({self._sql(filtered, 'expression').strip()}), 1)"
+        is_count = isinstance(call, exp.Count) and not isinstance(filtered.parent, exp.Window)
+        return f"toInt64({self._sql(filtered)})" if is_count else None
 
-        def _strftime(self, call: exp.Anonymous, moment: str, _form: str) -> str:
-            argument = call.expressions[1]
-            if not argument.is_string:
-                raise QueryError("cannot translate to ClickHouse SQL: the format of strftime must be a literal")
-            return f"formatDateTime({moment}, {exp.Literal.string(_time_form(argument.name)).sql(ClickHouseDialect)})"
+    def _window(self, window: exp.Window) -> str | None:
+        counted = window.this.this if isinstance(window.this, exp.Filter) else window.this
+        return f"toInt64({self._sql(window)})" if isinstance(counted, _COUNTS) else None
 
-        def regexplike_sql(self, expression: exp.RegexpLike) -> str:
-            return f"match({self.sql(expression, 'this')}, concat('(?-s)', {self.sql(expression, 'expression')}))"
+    def _last_value(self, value: exp.LastValue) -> str:
+        return self._valued(value, "last_value")
 
-        def lastvalue_sql(self, expression: exp.LastValue) -> str:
-            return self._valued(expression, "last_value")
+    def _first_value(self, value: exp.FirstValue) -> str:
+        return self._valued(value, "first_value")
 
-        def firstvalue_sql(self, expression: exp.FirstValue) -> str:
-            return self._valued(expression, "first_value")
+    def _valued(self, value: exp.Expr, name: str) -> str:
+        """Write a window value that respects NULLs by default, as DuckDB does; ClickHouse skips them."""
+        is_explicit = isinstance(value.parent, exp.IgnoreNulls | exp.RespectNulls)
+        return f"{name}({self._sql(value, 'this')}){'' if is_explicit else ' RESPECT NULLS'}"
 
-        def _valued(self, expression: exp.Expr, name: str) -> str:
-            """Write a window value that respects NULLs by default, as DuckDB does; ClickHouse skips them."""
-            known = isinstance(expression.parent, exp.IgnoreNulls | exp.RespectNulls)
-            return f"{name}({self.sql(expression, 'this')}){'' if known else ' RESPECT NULLS'}"
+    def _week(self, week: exp.Week) -> str:
+        return f"toISOWeek({self._sql(week, 'this')})"
 
-        def timestamptrunc_sql(self, expression: exp.TimestampTrunc) -> str:
-            unit = str(expression.args["unit"].name).upper()
-            cut = f"dateTrunc('{unit}', {self.sql(expression, 'this')})"
-            return f"CAST({cut} AS {TYPES['TIMESTAMPNTZ']})" if unit in TIMES else cut
+    def _timestamp_trunc(self, truncated: exp.TimestampTrunc) -> str:
+        unit = str(truncated.args["unit"].name).upper()
+        cut = f"dateTrunc('{unit}', {self._sql(truncated, 'this')})"
+        return f"CAST({cut} AS {TYPES['TIMESTAMPNTZ']})" if unit in TIMES else cut
 
-        def strposition_sql(self, expression: exp.StrPosition) -> str:
-            return f"positionUTF8({self.sql(expression, 'this')}, {self.sql(expression, 'substr')})"
+    def _at_time_zone(self, zoned: exp.AtTimeZone) -> str | None:
+        return "now64(6, 'UTC')" if isinstance(zoned.this, exp.CurrentTimestamp) else None
 
-        def in_sql(self, expression: exp.In) -> str:
-            """Write IN with DuckDB's NULL semantics: a value that is not found among values with a NULL is NULL.
+    def _regexp_like(self, matched: exp.RegexpLike) -> str:
+        return f"match({self._sql(matched, 'this')}, concat('(?-s)', {self._sql(matched, 'expression')}))"
 
-            Computed items are compared with ``=``: ClickHouse would read a single name in the list as a table.
-            """
-            if not all(map(_is_constant, expression.expressions)):
-                same = [
-                    exp.EQ(this=exp.paren(expression.this.copy()), expression=exp.paren(item.copy()))
-                    for item in expression.expressions
-                ]
-                return str(self.sql(exp.paren(exp.or_(*same))))
-            some = [item for item in expression.expressions if not isinstance(item, exp.Null)]
-            if len(some) < len(expression.expressions):
-                return f"nullIf({self.sql(expression, 'this')} IN ({', '.join(map(self.sql, some)) or 'NULL'}), 0)"
-            result = str(super().in_sql(expression))
-            # Only under NOT can a row depend on whether IN is false or NULL.
-            if expression.args.get("query") is None or not isinstance(
-                expression.find_ancestor(exp.Not, exp.Select), exp.Not
-            ):
-                return result
-            # The subquery has one column, whose name is not known here.
-            unknown = f"SELECT max(isNull(COLUMNS('.*'))) FROM {self.sql(expression, 'query')}"
-            return f"if(ifNull(({unknown}), 0) = 1, nullIf({result}, 0), {result})"
+    def _str_position(self, found: exp.StrPosition) -> str:
+        return f"positionUTF8({self._sql(found, 'this')}, {self._sql(found, 'substr')})"
 
-        def jsonextractscalar_sql(self, expression: exp.JSONExtractScalar) -> str:
-            return json.text(self.sql(expression, "this"), json.steps(expression.expression))
+    def _array_contains(self, contains: exp.ArrayContains) -> str:
+        sought = self._sql(contains, "expression")
+        return f"if(isNull({sought}), NULL, has({self._sql(contains, 'this')}, {sought}))"
 
-        def jsonextract_sql(self, expression: exp.JSONExtract) -> str:
-            value = self.sql(expression, "this")
-            if json.is_every(expression.expression):
-                return f"JSONExtractArrayRaw(ifNull({value}, '[]'))"
-            return json.raw(value, json.steps(expression.expression))
+    def _in(self, found: exp.In) -> str:
+        text = self._membership(found)
+        return f"({text})" if isinstance(found.parent, exp.Not) else text  # sqlglot would set it in parentheses too
 
-        def filter_sql(self, expression: exp.Filter) -> str:
-            call = expression.this
-            if isinstance(call, exp.Anonymous) and str(call.this).lower() == "arg_max_null":
-                value, at = map(self.sql, call.expressions)
-                return f"tupleElement(argMax(tuple({value}), {at}) FILTER({self.sql(expression, 'expression').strip()}), 1)"
-            sql = super().filter_sql(expression)
-            # A window function is cast around its OVER, by window_sql.
-            counted = isinstance(call, exp.Count) and not isinstance(expression.parent, exp.Window)
-            return f"toInt64({sql})" if counted else sql
+    def _membership(self, found: exp.In) -> str:
+        """Write IN with DuckDB's NULL semantics: a value that is not found among values with a NULL is NULL.
 
-        def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
-            kind = TYPES.get(expression.to.sql("duckdb").upper()) or TYPES.get(expression.to.this.name)
-            value = self.sql(expression, "this")
-            if kind is None:
-                return str(super().cast_sql(expression, safe_prefix))
-            if kind in INTEGER_TYPES:
-                return self._rounded(expression.this, value, kind)
-            return f"CAST({value} AS {kind})"
+        Computed items are compared with ``=``: ClickHouse would read a single name in the list as a table.
+        """
+        items = found.expressions
+        if not all(map(_is_constant, items)):
+            same = [exp.EQ(this=exp.paren(found.this), expression=exp.paren(item)) for item in items]  # of copies
+            return self._sql(exp.paren(exp.or_(*same)))
+        some = [item for item in items if not isinstance(item, exp.Null)]
+        if len(some) < len(items):
+            return f"nullIf({self._sql(found, 'this')} IN ({', '.join(map(self._sql, some)) or 'NULL'}), 0)"
+        result = self._sql(found)
+        # Only under NOT can a row depend on whether IN is false or NULL.
+        if found.args.get("query") is None or not isinstance(found.find_ancestor(exp.Not, exp.Select), exp.Not):
+            return result
+        # The subquery has one column, whose name is not known here.
+        unknown = f"SELECT max(isNull(COLUMNS('.*'))) FROM {self._sql(found, 'query')}"
+        return f"if(ifNull(({unknown}), 0) = 1, nullIf({result}, 0), {result})"
 
-        def _rounded(self, operand: exp.Expr, value: str, kind: str) -> str:
-            """Round to the nearest integer, where CAST alone truncates.
+    def _json_text(self, member: exp.JSONExtractScalar) -> str:
+        return json.text(self._sql(member, "this"), json.steps(member.expression))
 
-            Values outside the type are refused; CAST would silently return another number.
-            """
-            if isinstance(operand, exp.Literal | exp.JSONExtractScalar) and not operand.is_number:
-                value = f"toFloat64({value})"
-            # DuckDB reads such a literal as DECIMAL, which rounds halves away from zero; a double rounds them to
-            # even.
-            if operand.is_number and not operand.is_int and "e" not in operand.name.lower():
-                value = self._round(exp.Anonymous(this="round"), value)
-            return f"accurateCast(round({value}), '{kind}')"
+    def _json(self, member: exp.JSONExtract) -> str:
+        value = self._sql(member, "this")
+        if json.is_every(member.expression):
+            return f"JSONExtractArrayRaw(ifNull({value}, '[]'))"
+        return json.raw(value, json.steps(member.expression))
 
-        def trycast_sql(self, expression: exp.TryCast) -> str:
-            kind = expression.to.this.name
-            if kind not in TRY_CAST:
-                raise QueryError(f"cannot translate to ClickHouse SQL: TRY_CAST to {expression.to.sql('duckdb')}")
-            return TRY_CAST[kind].format(f"toString({self.sql(expression, 'this')})")
+    def _cast(self, cast: exp.Cast) -> str | None:
+        kind = TYPES.get(self._duckdb.sql(cast.to).upper()) or TYPES.get(cast.to.this.name)
+        if kind is None:
+            return None
+        value = self._sql(cast, "this")
+        return _cast_to_integer(cast.this, value, kind) if kind in INTEGER_TYPES else f"CAST({value} AS {kind})"
 
-        def attimezone_sql(self, expression: exp.AtTimeZone) -> str:
-            return (
-                "now64(6, 'UTC')"
-                if isinstance(expression.this, exp.CurrentTimestamp)
-                else super().attimezone_sql(expression)
-            )
+    def _try_cast(self, cast: exp.TryCast) -> str:
+        kind = cast.to.this.name
+        if kind not in TRY_CAST:
+            raise QueryError(f"cannot translate to ClickHouse SQL: TRY_CAST to {cast.to.sql('duckdb')}")
+        return TRY_CAST[kind].format(f"toString({self._sql(cast, 'this')})")
 
-        def intdiv_sql(self, expression: exp.IntDiv) -> str:
-            return f"intDiv({self.sql(expression, 'this')}, {self.sql(expression, 'expression')})"
+    def _int_div(self, division: exp.IntDiv) -> str:
+        return f"intDiv({self._sql(division, 'this')}, {self._sql(division, 'expression')})"
+
+    _WRITERS: ClassVar[dict[type[exp.Expr], Callable[[_Writer, Any], str | None]]] = {
+        exp.Anonymous: _anonymous,
+        exp.ArrayContains: _array_contains,
+        exp.AtTimeZone: _at_time_zone,
+        exp.Cast: _cast,
+        exp.Count: _count,
+        exp.CountIf: _count_if,
+        exp.Filter: _filter,
+        exp.FirstValue: _first_value,
+        exp.GenerateSeries: _generate_series,
+        exp.In: _in,
+        exp.IntDiv: _int_div,
+        exp.JSONExtract: _json,
+        exp.JSONExtractScalar: _json_text,
+        exp.LastValue: _last_value,
+        exp.RegexpLike: _regexp_like,
+        exp.StrPosition: _str_position,
+        exp.TimestampTrunc: _timestamp_trunc,
+        exp.TryCast: _try_cast,
+        exp.Week: _week,
+        exp.Window: _window,
+    }
+    """The parts that are written here. A writer that returns None leaves the part to sqlglot."""
+    _FUNCTIONS: ClassVar[dict[str, Callable[..., str | None]]] = {
+        "arg_max_null": _arg_max_null,
+        "concat_ws": _concat_ws,
+        "quantile_cont": _quantile_cont,
+        "regexp_matches": _regexp_matches,
+        "regexp_replace": _regexp_replace,
+        "round": _round,
+        "strftime": _strftime,
+    }
+    """The functions that need more than a template."""
+
+
+def _written(node: exp.Expr, text: str) -> exp.Var:
+    """Return the text of ``node`` as a part of the tree."""
+    part = exp.Var(this=text)
+    part.meta.update({_KIND: type(node), _ROUNDS: _rounds(node)})
+    return part
+
+
+def _checked(text: str) -> str:
+    if len(text) > MAX_QUERY_LENGTH:  # a template that repeats its argument doubles the text at each level
+        raise QueryError(
+            f"cannot translate to ClickHouse SQL: the result would be longer than {MAX_QUERY_LENGTH:,} characters"
+        )
+    return text
+
+
+def _rounds(node: exp.Expr) -> bool:
+    """Whether ``round`` is called in ``node``, of which parts are written already."""
+    if isinstance(node, exp.Anonymous) and str(node.this).lower() == "round":
+        return True
+    return any(part.meta.get(_ROUNDS, False) for part in node.find_all(exp.Var))
 
 
 def _is_constant(item: exp.Expr) -> bool:
-    return not any(isinstance(part, exp.Column | exp.Func | exp.Dot | exp.Query) for part in item.walk())
+    return not any(
+        isinstance(part, exp.Column | exp.Func | exp.Dot | exp.Query) or _KIND in part.meta for part in item.walk()
+    )
+
+
+def _round_half_away(value: str) -> str:
+    return f"arrayMap(x -> if(abs(x - trunc(x)) = 0.5, trunc(x) + sign(x), round(x)), [{value}])[1]"
+
+
+def _cast_to_integer(operand: exp.Expr, value: str, kind: str) -> str:
+    """Round to the nearest integer, where CAST alone truncates.
+
+    Values outside the type are refused; CAST would silently return another number.
+    """
+    is_text = isinstance(operand, exp.Literal) or operand.meta.get(_KIND) is exp.JSONExtractScalar
+    if is_text and not operand.is_number:
+        value = f"toFloat64({value})"
+    # DuckDB reads such a literal as DECIMAL, which rounds halves away from zero; a double rounds them to even.
+    if operand.is_number and not operand.is_int and "e" not in operand.name.lower():
+        value = _round_half_away(value)
+    return f"accurateCast(round({value}), '{kind}')"
 
 
 def _flags(options: list[exp.Expr]) -> str:
@@ -293,8 +332,3 @@ def _time_form(form: str) -> str:
     if unsupported:
         raise QueryError(f"cannot translate to ClickHouse SQL: {', '.join(unsupported)} in the format of strftime")
     return "".join(FORMS.get(part, part) for part in parts)
-
-
-def to_sql(tree: exp.Expr) -> str:
-    """Return ``tree`` as ClickHouse's SQL. Raises SqlglotError."""
-    return tree.sql(ClickHouseDialect, comments=False, unsupported_level=ErrorLevel.RAISE)

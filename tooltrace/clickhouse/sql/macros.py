@@ -8,7 +8,7 @@ from typing import Final
 import sqlglot
 from sqlglot import exp
 
-from tooltrace.clickhouse.sql.generator import DuckDBDialect
+from tooltrace.clickhouse.sql.parser import parse
 from tooltrace.errors import QueryError
 from tooltrace.store.macros import MACROS, Macro
 
@@ -56,7 +56,7 @@ def _body(macro: Macro) -> exp.Expr:
     """Return the body of ``macro`` for ClickHouse, with the macros inside it expanded."""
     if macro.clickhouse is not None:
         return inline_macros(sqlglot.parse_one(macro.clickhouse, read="clickhouse"))
-    body = exp.paren(sqlglot.parse_one(macro.body, read=DuckDBDialect))
+    body = exp.paren(parse(macro.body))
     for name, value in reversed(macro.values):
-        _replace_columns(body, {name: sqlglot.parse_one(value, read=DuckDBDialect)})
+        _replace_columns(body, {name: parse(value)})
     return inline_macros(body)

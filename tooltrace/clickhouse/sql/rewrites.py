@@ -9,7 +9,7 @@ from typing import Final
 import sqlglot
 from sqlglot import exp
 
-from tooltrace.clickhouse.sql.generator import DuckDBDialect
+from tooltrace.clickhouse.sql.parser import parse
 from tooltrace.store.schema import ATTEMPTS, RECORDS, REPEATED_CALLS
 from tooltrace.store.views import TOOL_CALLS, VIEWS
 
@@ -59,7 +59,7 @@ def compute_hashes(tree: Node) -> Node:
     for column in list(tree.find_all(exp.Column)):
         if column.name in _HASHES:
             table = f'"{column.table}".' if column.table else ""
-            made = sqlglot.parse_one(_HASHES[column.name].format(table), read=DuckDBDialect)
+            made = parse(_HASHES[column.name].format(table))
             is_item = isinstance(column.parent, exp.Select) and column.arg_key == "expressions"
             column.replace(exp.alias_(made, column.name) if is_item else made)
     return tree
@@ -296,7 +296,7 @@ def _with_own_names(cte: exp.CTE) -> Node:
 
 def _with(body: Node, inline: dict[str, exp.CTE]) -> Node:
     """Return ``body`` with the steps of ``inline`` that it needs; each of them is used once."""
-    needed = [cte.copy() for cte in _needed(body, inline)]
+    needed = _needed(body, inline)
     if needed:
         existing = body.args.get("with_")
         if existing is not None:
@@ -306,15 +306,15 @@ def _with(body: Node, inline: dict[str, exp.CTE]) -> Node:
 
 
 def _needed(body: Node, inline: dict[str, exp.CTE]) -> list[exp.CTE]:
-    found: list[exp.CTE] = []
+    """Return the steps of ``inline`` that ``body`` reads, each after those that it reads itself."""
+    found: dict[str, exp.CTE] = {}
     for table in body.find_all(exp.Table):
         cte = inline.get(table.name)
-        if cte is not None and cte not in found and not any(cte is one for one in found):
-            found += [
-                one for one in _needed(cte.this, {k: v for k, v in inline.items() if v is not cte}) if one not in found
-            ]
-            found.append(cte)
-    return found
+        if cte is not None and table.name not in found:
+            others = {name: other for name, other in inline.items() if other is not cte}
+            found |= {one.alias: one for one in _needed(cte.this, others) if one.alias not in found}
+            found[table.name] = cte
+    return list(found.values())
 
 
 def qualify_tables(tree: Node, database: str) -> None:
@@ -334,7 +334,7 @@ def unnest_to_array_join(tree: Node, write: Callable[[Node], str]) -> None:
         assert select is not None
         alias = join.this.alias
         pairs = sqlglot.parse_one(
-            f"JSONExtractKeysAndValuesRaw(ifNull({write(call.expressions[0])}, '{{}}'))", read=ENGINE
+            f"JSONExtractKeysAndValuesRaw(ifNull({write(call.expressions[0].copy())}, '{{}}'))", read=ENGINE
         )
         for column in list(select.find_all(exp.Column)):
             if column.table == alias:

@@ -12,14 +12,15 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tooltrace.clickhouse.attribute_sql import quote_identifier
 from tooltrace.clickhouse.sql import rewrites, validate
-from tooltrace.clickhouse.sql.generator import KNOWN, UNCHANGED_FUNCTIONS, DuckDBDialect, to_sql
+from tooltrace.clickhouse.sql.functions import TRANSLATED, UNCHANGED
+from tooltrace.clickhouse.sql.generator import to_sql
 from tooltrace.clickhouse.sql.macros import MACRO_NAMES, inline_macros
+from tooltrace.clickhouse.sql.parser import parse
 from tooltrace.clickhouse.sql.scope import rename_steps
 from tooltrace.errors import QueryError
 from tooltrace.store.macros import without_definitions
@@ -74,7 +75,7 @@ def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -
     rewrites.find_repeated_calls(tree)
     if only is not None:
         validate.require_tables(tree, only)
-        validate.require_functions(tree, KNOWN | UNCHANGED_FUNCTIONS | MACRO_NAMES)
+        validate.require_functions(tree, TRANSLATED | UNCHANGED | MACRO_NAMES)
     # After the checks: the bodies of macros use functions of ClickHouse that a user may not call.
     tree = inline_macros(rewrites.compute_hashes(tree))
     rename_steps(tree, rewrites.known_tables())
@@ -105,7 +106,7 @@ def view_sql(sql: str, database: str) -> str:
 @lru_cache(maxsize=256)
 def _parsed(sql: str) -> rewrites.Node:
     try:
-        return sqlglot.parse_one(sql, read=DuckDBDialect)
+        return parse(sql)
     except SqlglotError as error:
         raise QueryError(f"cannot parse the SQL: {error}") from error
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from tooltrace.clickhouse.sql.functions import FUNCTIONS, OPTIONAL, TYPES
+from tooltrace.clickhouse.sql.functions import CODED, FUNCTIONS, OPTIONAL, TYPES
 from tooltrace.clickhouse.sql.scope import step_of
 from tooltrace.errors import QueryError
 
@@ -73,6 +73,11 @@ def require_functions(tree: exp.Expr, known: Collection[str]) -> None:
 def _require_arguments(call: exp.Anonymous) -> None:
     """Refuse a wrong number of arguments: the template would drop additional ones."""
     name, count = str(call.this).lower(), len(call.expressions)
+    if name in CODED:
+        least, most = CODED[name]
+        if count < least or (most is not None and count > most):
+            numbers = f"{least} or more" if most is None else f"{least} to {most}" if most > least else f"{least}"
+            raise _refusal(f"{name} with {count} arguments", f"pass {numbers}")
     if name not in FUNCTIONS:
         return
     allowed = {len(set(re.findall(r"\{\d\}", FUNCTIONS[name])))} | set(OPTIONAL.get(name, ()))
