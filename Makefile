@@ -10,20 +10,20 @@ hello-agents := hello-agents==1.0.0
 
 # Libraries whose own spans become tool calls, with the instrumentation that makes the spans.
 INSTRUMENTED := pydantic-ai fastmcp langchain
-pydantic-ai := pydantic-ai-slim[mcp]==2.68.0 fastmcp==4.1.2 opentelemetry-sdk==1.45.2 opentelemetry-distro==0.66b2
-fastmcp := fastmcp==4.1.2
-langchain := langchain==1.4.7 langchain-core==1.7.2 langgraph==1.2.22 \
+pydantic-ai := pydantic-ai-slim[mcp]==2.68.0 fastmcp==4.2.3 opentelemetry-sdk==1.45.2 opentelemetry-distro==0.66b2
+fastmcp := fastmcp==4.2.3
+langchain := langchain==1.5.2 langchain-core==1.8.3 langgraph==1.2.24 \
 	openinference-instrumentation-langchain==0.1.80 opentelemetry-instrumentation-langchain==0.62.4
 
 # Frameworks whose dependencies agree: one environment serves all.
 SHARED := openai_agents claude_agent_sdk llama_index smolagents
-shared := openai-agents==0.24.0 claude-agent-sdk==0.2.187 llama-index-core==0.14.25 smolagents==1.26.0 \
+shared := openai-agents==0.24.0 claude-agent-sdk==0.2.189 llama-index-core==0.14.25 smolagents==1.26.0 \
 	openinference-instrumentation-openai-agents==2.6.0 openinference-instrumentation-llama-index==4.6.1 \
 	openinference-instrumentation-smolagents==0.1.43
 
 # Frameworks that need an environment of their own.
 ALONE := crewai
-crewai := crewai==1.15.0 openinference-instrumentation-crewai==1.1.21
+crewai := crewai==1.15.30 openinference-instrumentation-crewai==1.1.21
 
 # Frameworks whose run contexts are left out of the recorded arguments, and that no other environment has.
 CONTEXTS := strands google-adk semantic-kernel autogen agent-framework

@@ -19,6 +19,7 @@ agent's role is recorded as agent. CrewAI has no sessions: use ``tooltrace.conte
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
@@ -32,6 +33,12 @@ __all__ = ["FRAMEWORK", "install", "remove"]
 
 FRAMEWORK = "crewai"
 STYLE = "crewai"
+_EXECUTORS = (
+    ("crewai.agents.agent_executor", "AgentExecutor"),
+    ("crewai.experimental.agent_executor", "AgentExecutor"),
+    ("crewai.agents.crew_agent_executor", "CrewAgentExecutor"),
+)
+"""Modules and classes of the executors. CrewAI 1.15.29 and later have only the first."""
 _INVALID = "rguments validation failed"
 """Text in CrewAI's error for arguments that do not fit the tool."""
 _BLOCKED = "Tool execution blocked by hook"
@@ -82,14 +89,24 @@ def remove() -> None:
     _patches.undo()
 
 
+def _executors() -> list[type]:
+    """Return the classes that execute native calls. Raises ImportError if this version has none of the known ones."""
+    found: dict[type, None] = {}
+    for module, name in _EXECUTORS:
+        with suppress(ImportError, AttributeError):
+            found[getattr(import_module(module), name)] = None  # a class once, under however many names
+    if not found:
+        raise ImportError(f"none of {', '.join('.'.join(place) for place in _EXECUTORS)} exists")
+    return list(found)
+
+
 def _hook() -> None:
     base, structured = import_module("crewai.tools.base_tool"), import_module("crewai.tools.structured_tool")
     usage = import_module("crewai.tools.tool_usage").ToolUsage
     native = "_execute_single_native_tool_call"
     points: list[PatchPoint] = [
         (import_module("crewai.events.event_bus").CrewAIEventsBus, "emit", _emission),
-        (import_module("crewai.agents.crew_agent_executor").CrewAgentExecutor, native, _native),
-        (import_module("crewai.experimental.agent_executor").AgentExecutor, native, _native),
+        *((executor, native, _native) for executor in _executors()),
         (import_module("crewai.agents.step_executor"), "execute_single_native_tool_call", _native),
         (usage, "parse_tool_calling", _text_parsing),
         (usage, "use", _text_action),

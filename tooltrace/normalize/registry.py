@@ -24,6 +24,7 @@ from tooltrace.normalize.heuristics import (
 from tooltrace.normalize.protocols import (
     agent_outputs,
     agno,
+    crewai,
     eino,
     envelope,
     graphql,
@@ -51,6 +52,7 @@ RULES: tuple[Rule, ...] = RuleSet(
         # Before hello_agents.OBJECT, which accepts any object with a status and a text.
         tool_response.RULE,
         *agno.RULES,
+        crewai.RULE,
         langchain.RULE,
         *mcp.RULES,
         # After MCP, whose result contains the same blocks; the bare blocks are the last of these rules.

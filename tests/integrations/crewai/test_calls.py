@@ -113,12 +113,33 @@ def test_failures_of_every_kind(installed: None, calls: Calls, store: Path) -> N
 
 def test_a_result_from_the_cache_is_marked(installed: None, calls: Calls, store: Path) -> None:
     turn = ("add", {"a": 1, "b": 2})
-    run(model_of([(*turn, "c1")], [(*turn, "c2")]))
+    run(model_of([(*turn, "c1")], [(*turn, "c2")]), cache=True)
     found = by_id(calls)
     assert {name: (call.status, call.cached) for name, call in found.items()} == {
         "c1": ("success", None),
         "c2": ("success", True),
     }
+
+
+def test_a_failure_that_a_tool_returns(installed: None, calls: Calls, store: Path) -> None:
+    failures = pytest.importorskip("crewai.tools.tool_failure", reason="needs CrewAI 1.15.9 or later")
+
+    @tool("post")
+    def post(channel: str) -> Any:
+        """Post."""
+        return failures.ToolFailure(message=f"no channel {channel}", code="channel_not_found", details={"team": "T1"})
+
+    model = model_of([("post", {"channel": "x"}, "c1")])
+    run(model, [post])
+    (call,) = calls()
+    assert (call.status, call.ending, call.code, call.error_message) == (
+        "error",
+        "returned",
+        "channel_not_found",
+        "no channel x",
+    )
+    assert (call.rule, call.rule_grade) == ("crewai_failure", "certain")
+    assert messages(store) == model.read()
 
 
 def test_a_hook_that_blocks_a_call(installed: None, calls: Calls) -> None:

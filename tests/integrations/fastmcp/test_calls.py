@@ -58,7 +58,11 @@ async def test_a_call_is_one_row_with_values_of_both_sides(shop: Any, calls: Cal
     (call,) = calls()
     assert (call.tool, call.call_id, call.agent, call.status) == ("add", "c1", "clerk", "success")
     attributes = data(call.attributes)
-    assert (attributes["mcp.server.name"], attributes["mcp.client.name"]) == ("shop", "mcp")
+    assert attributes["mcp.server.name"] == "shop"
+    assert attributes["mcp.client.name"] in (
+        "mcp",
+        "fastmcp",
+    )  # until FastMCP 4.1 the client had the name of its library
 
 
 async def test_errors_before_and_in_the_tool(shop: Any, calls: Calls, store: Path) -> None:
