@@ -37,6 +37,9 @@ INJECTED := tests/integrations/test_injected_parameters.py tests/integrations/te
 OPENINFERENCE := tests/integrations/otel/test_openinference.py
 MCP_CLIENTS := tests/mcp_server/test_clients.py
 
+# `make frameworks LATEST=1` tests the newest versions that agree, in place of those above.
+released = $(if $(LATEST),$(foreach package,$(1),$(firstword $(subst ==, ,$(package)))),$(1))
+
 # Receivers of spans in tests, behind a genuine OpenTelemetry Collector: Phoenix and the engine of ClickHouse.
 BACKENDS := phoenix clickhouse
 phoenix := arize-phoenix==20.26.1
@@ -164,11 +167,11 @@ $(CONTEXTS:%=test-%): test-%: $(VENV)-%/.ready
 	$(foreach example,$(EXAMPLES),$(VENV)-$*/bin/python $(example) &&) true
 
 $(INSTRUMENTED:%=$(VENV)-%/.ready) $(CONTEXTS:%=$(VENV)-%/.ready) $(ALONE:%=$(VENV)-%/.ready) $(VENV)-shared/.ready: $(VENV)-%/.ready: pyproject.toml | $(UV)
-	$(ENVIRONMENT) --editable . $($*) $(RUNNER)
+	$(ENVIRONMENT) --editable . $(call released,$($*)) $(RUNNER)
 	touch $@
 
 $(FRAMEWORKS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml | $(UV)
-	$(ENVIRONMENT) --editable '.[$*]' $($*) $(RUNNER)
+	$(ENVIRONMENT) --editable '.[$*]' $(call released,$($*)) $(RUNNER)
 	touch $@
 
 # Genuine programs with queues, intervals and restarts: most of the time is waiting.
