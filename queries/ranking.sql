@@ -230,7 +230,11 @@ history_calls AS (
 with_history AS (
     SELECT base_tool FROM history_calls GROUP BY base_tool HAVING count(*) >= 20
 ),
--- the other tools have the calls of the first half of the window too
+-- mostly none: then the calls are not read again
+without_history AS (
+    SELECT call_tool FROM tool_totals WHERE call_tool NOT IN (SELECT base_tool FROM with_history) GROUP BY call_tool
+),
+-- these tools have the calls of the first half of the window too
 earlier AS (
     SELECT base_tool, cluster, first_us, failed
     FROM history_calls
@@ -241,7 +245,7 @@ earlier AS (
     FROM scoped
     CROSS JOIN bounds
     WHERE at_us < middle
-      AND call_tool NOT IN (SELECT base_tool FROM with_history)
+      AND call_tool IN (SELECT call_tool FROM without_history)
       AND call_number NOT IN (SELECT call_hash FROM repeated_calls)
     UNION ALL
     SELECT call_tool AS base_tool, text_key(draw_key(min(conversation_id), min(trace_id))) AS cluster,
@@ -250,7 +254,7 @@ earlier AS (
     FROM multi_attempts
     CROSS JOIN bounds
     WHERE at_us < middle
-      AND call_tool NOT IN (SELECT base_tool FROM with_history)
+      AND call_tool IN (SELECT call_tool FROM without_history)
     GROUP BY call_tool, call_number
 ),
 earlier_clusters AS (

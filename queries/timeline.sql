@@ -107,39 +107,33 @@ in_order AS (
     FROM per_cluster
     WHERE attempts <= 1 OR first_s IN (SELECT first_s FROM tied)
 ),
--- row_no: the same number for the rows of one interval in both
+-- part: the number of an interval of a group, by which the intervals are joined because names can be NULL
 clustered AS (
-    SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ started_s) AS row_no
-    FROM (
-        SELECT
-            /* by names */ tool, /* end by */
-            started_s,
-            count(*) FILTER (WHERE attempts > 0) AS clusters,
-            chained_clusters(failures, attempts, failures_before, attempts_before) AS effective
-        FROM in_order
-        GROUP BY ALL
-    )
+    SELECT
+        text_key(row(/* by names */ tool, /* end by */ started_s)) AS part,
+        count(*) FILTER (WHERE attempts > 0) AS clusters,
+        chained_clusters(failures, attempts, failures_before, attempts_before) AS effective
+    FROM in_order
+    GROUP BY part
 ),
 counted AS (
-    SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ started_s) AS row_no
-    FROM (
-        SELECT
-            /* by names */ tool, /* end by */
-            floor(at_s / c.seconds) * c.seconds AS started_s,
-            c.seconds,
-            count(*) FILTER (WHERE finished) AS attempts,
-            count(*) FILTER (WHERE failed) AS failures,
-            count(*) FILTER (WHERE NOT finished) AS left_out,
-            quantile_cont(ms, [0.5, 0.95]) AS percentiles
-        FROM scoped
-        CROSS JOIN chosen AS c
-        GROUP BY ALL
-    )
+    SELECT
+        /* by names */ tool, /* end by */
+        floor(at_s / c.seconds) * c.seconds AS started_s,
+        c.seconds,
+        count(*) FILTER (WHERE finished) AS attempts,
+        count(*) FILTER (WHERE failed) AS failures,
+        count(*) FILTER (WHERE NOT finished) AS left_out,
+        quantile_cont(ms, [0.5, 0.95]) AS percentiles
+    FROM scoped
+    CROSS JOIN chosen AS c
+    GROUP BY ALL
 ),
+-- LEFT JOIN: it is left out where no column of the clusters is asked for
 with_effect AS (
     SELECT c.*, k.clusters, k.effective
     FROM counted AS c
-    JOIN clustered AS k ON k.row_no = c.row_no
+    LEFT JOIN clustered AS k ON k.part = text_key(row(/* by names */ tool, /* end by */ c.started_s))
 )
 SELECT
     /* by names */ tool, /* end by */

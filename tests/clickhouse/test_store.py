@@ -16,7 +16,7 @@ from benchmarks.history import make_history
 from tests.clickhouse.compare import address, both, differences
 from tests.clickhouse.conftest import Fill, exporters_tables, records_of
 from tests.clickhouse.test_edges import attempts, duck
-from tooltrace.analysis import catalogue
+from tooltrace.analysis import catalogue, find
 from tooltrace.cli import cli
 from tooltrace.clickhouse import materialized, views
 from tooltrace.clickhouse.client import ClickHouseConnection
@@ -91,6 +91,13 @@ def test_python_queries_clickhouse_as_it_queries_a_file(
     assert found.df().shape == (3, len(found.columns))
     with tt.connect() as db:
         assert db.sql("SELECT count(*) FROM tool_calls").fetchall() == [(ROWS,)]
+
+
+def test_a_statement_can_return_some_columns(house: Address, local: Path) -> None:
+    statement = find("timeline").statement(("tool",), only=("tool", "started", "attempts"))
+    found, expected = (open_store(store).query(statement) for store in (house.url, local))
+    assert found.columns == expected.columns == ["tool", "started", "attempts"]
+    assert sorted(found.fetchall()) == sorted(expected.fetchall())
 
 
 def test_wrong_parameters_are_reported_before_any_request(house: Address) -> None:

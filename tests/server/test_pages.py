@@ -88,6 +88,19 @@ def test_the_figures_are_those_of_the_query(shown):
     assert dict(zip(names, answer["rows"][0], strict=True))["attempts"] == 14
 
 
+def test_data_has_the_requested_columns_behind_the_groups(shown):
+    client = shown(call(), call(status="error"))
+    some = client.get("/data/timeline?by=tool&parts=1&columns=failures,attempts,nosuch").json()
+    every = client.get("/data/timeline?by=tool&parts=1").json()
+    names = [column["name"] for column in every["columns"]]
+    assert [column["name"] for column in some["columns"]] == ["tool", "attempts", "failures"]
+    assert some["rows"] == [
+        [row[names.index(name)] for name in ("tool", "attempts", "failures")] for row in every["rows"]
+    ]
+    incidents = client.get("/data/incidents?failing=1&tool=search&columns=started").json()
+    assert [column["name"] for column in incidents["columns"]] == ["tool", "started"]
+
+
 def test_the_share_of_unread_attempts_is_a_figure(shown):
     client = shown(*(call(rule_grade="unread" if n < 4 else "certain") for n in range(5)))
     assert 'value="0.8" data-unit="share"' in client.get("/tiles?since=24h").text

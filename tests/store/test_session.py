@@ -72,6 +72,23 @@ def test_every_query_has_the_same_rows(demo_store: Path, every: int):
             assert [parsed(each) for each in row] == [approximate(parsed(each)) for each in expected], name
 
 
+@pytest.mark.parametrize("by", [("tool",), ("version",), ()])
+def test_some_columns_have_the_values_that_they_have_beside_others(demo_store: Path, by: tuple[str, ...]) -> None:
+    query, store = find("timeline"), open_store(demo_store)
+    only = (*query.groups(by), "started", "attempts", "failures")
+    with store.session() as session:
+        some = session.query(query.statement(by, only=only))
+        every = session.query(query.statement(by))
+    assert some.columns == list(only)
+    assert some.groups == len(by)
+    assert [column.meaning for column in some.fields] == [
+        every.fields[every.columns.index(name)].meaning for name in only
+    ]
+    wanted = every.with_columns_at([every.columns.index(name) for name in only])
+    assert ordered(some.fetchall()) == ordered(wanted.fetchall())
+    assert some.fetchall() == store.query(query.statement(by, only=only)).fetchall()
+
+
 def test_a_session_on_no_store_is_refused(tmp_path: Path):
     with pytest.raises(StoreMissing), open_store(tmp_path / "none.duckdb").session():
         pass

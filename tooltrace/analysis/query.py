@@ -67,14 +67,18 @@ class Query:
         known = {DIMENSIONS[name] for name in DIMENSIONS.keys() - NOT_IN_ROLLUPS}
         return templating.has_rollups(self.text) and known.issuperset(self._dimensions(by))
 
-    def statement(self, by: GroupBy | None = None, *, may_start_later: bool = False, **params: Any) -> Statement:
+    def statement(
+        self, by: GroupBy | None = None, *, only: tuple[str, ...] = (), may_start_later: bool = False, **params: Any
+    ) -> Statement:
         """Return the statement for a store: SQL, bound values and the meanings of columns. Raises BadParameter.
 
+        ``only``: the columns to return, those by which the rows are grouped first; empty for all.
         ``may_start_later``: where calls were pruned that the query needs, let its window begin after them.
         """
         return Statement(
             sql=self.render(by),
             rollup_sql=self.render(by, rollups=True) if self.reads_rollups(by) else None,
+            only=only,
             may_start_later=may_start_later,
             params=self.bind(**params),
             name=self.name,

@@ -103,7 +103,13 @@ class ClickHouseStore(StoreBackend):
         script = to_clickhouse(statement.sql, statement.params)
         types = {column.name: UNITS[column.unit] for column in statement.columns if column.unit in UNITS}
         with connect(self.address) as session, (cancellation or Cancellation()).interrupting(lambda: None):
-            return QueryResult.of_relation(session.answer(script, types), statement)
+            result = QueryResult.of_relation(session.answer(script, types), statement)
+        # chosen here: the translation finds the steps of a query in its outermost WITH
+        return (
+            result.with_columns_at([result.columns.index(name) for name in statement.only])
+            if statement.only
+            else result
+        )
 
     def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[ClickHouseSession]:
         """Return a session whose ``sql`` accepts DuckDB's SQL and returns DuckDB relations."""

@@ -27,6 +27,8 @@ class Section:
     """Maximum number of rows shown."""
     printed: bool = True
     """Whether the section is also on paper; a tool has one page there."""
+    only: tuple[str, ...] = ()
+    """Columns that the query returns; empty: all."""
     brief: bool = False
     """Whether the section is also part of the short report (Markdown)."""
 
@@ -47,7 +49,14 @@ TOOLS = _part(
     rows=500,
     brief=True,
 )
-SPARKS = _part("overview.spark", "timeline", "", by=_OF_TOOL, params={"parts": 40})
+SPARKS = _part(
+    "overview.spark",
+    "timeline",
+    "",
+    by=_OF_TOOL,
+    params={"parts": 40},
+    only=(*_OF_TOOL, "started", "seconds", "attempts", "failures"),
+)
 OVERVIEW = (
     _part(
         "overview.incidents",

@@ -24,13 +24,13 @@ OF_ONE_TOOL = frozenset({"incidents"})
 """Queries whose rows of a tool do not depend on the other tools."""
 
 
-async def run_query(request: Request, name: str, **more: Any) -> QueryResult:
-    """Return the result of the query ``name`` with the parameters in the address."""
+async def run_query(request: Request, name: str, *, only: tuple[str, ...] = (), **more: Any) -> QueryResult:
+    """Return the result of the query ``name`` with the parameters in the address; ``only``: its columns to return."""
     by, params = params_from_request(request, name)
     params |= more
-    if name in OF_ONE_TOOL and by is None:
+    if name in OF_ONE_TOOL and by is None and not only:
         return await app_state(request).cache.query_tool(name, params.pop("tool", None), **params)
-    return await app_state(request).cache.query(name, by, **params)
+    return await app_state(request).cache.query(name, by, only=only, **params)
 
 
 async def panel(request: Request) -> Response:
@@ -46,8 +46,9 @@ async def panel(request: Request) -> Response:
 
 
 async def data(request: Request) -> Response:
-    """Return columns and rows as JSON."""
-    result = await run_query(request, request.path_params["query"])
+    """Return rows and columns as JSON: all, or those of ``columns``, behind those by which the rows are grouped."""
+    name = request.path_params["query"]
+    result = await run_query(request, name, only=_chosen_columns(request, name))
     columns = [{"name": column.name, "unit": column.unit} for column in result.fields]
     ends = navigate(time_range(request.query_params))
     text = json_for_script(
@@ -60,6 +61,15 @@ async def data(request: Request) -> Response:
         }
     )
     return Response(text, media_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+def _chosen_columns(request: Request, name: str) -> tuple[str, ...]:
+    """Return the groups of the query ``name`` and those of its columns that the address names; () if it names none."""
+    query = find(name)
+    by, _ = params_from_request(request, name)
+    asked = request.query_params.get("columns", "").split(",")
+    columns = tuple(column.name for column in query.value_columns(by) if column.name in asked)
+    return (*query.groups(by), *columns) if columns else ()
 
 
 async def query_sql(request: Request) -> Response:
@@ -75,7 +85,9 @@ async def query_sql(request: Request) -> Response:
 async def options(request: Request) -> Response:
     """Render the values of a filter: those of a dimension in the window, of all tools or of the one in the address."""
     params = {**time_range(request.query_params).params, "tool": request.query_params.get("tool") or None}
-    result = await app_state(request).cache.query("timeline", (request.path_params["dimension"],), parts=1, **params)
+    by = (request.path_params["dimension"],)
+    only = (*find("timeline").groups(by), "started")
+    result = await app_state(request).cache.query("timeline", by, only=only, parts=1, **params)
     values = sorted({row[0] for row in result.rows if isinstance(row[0], str)})
     return render(request, "parts/options.html", values=values[:500])
 

@@ -21,7 +21,7 @@ from tooltrace.store.result import QueryResult, Statement
 
 State = str
 """Version of the store; it changes with every change of the store."""
-Key = tuple[str, tuple[str, ...] | None, tuple[tuple[str, str], ...]]
+Key = tuple[str, tuple[str, ...] | None, tuple[tuple[str, str], ...], tuple[str, ...]]
 
 FRESH_SECONDS = 1.0
 """Seconds a result stays fresh even if the store has changed."""
@@ -95,13 +95,16 @@ class QueryCache:
         """End the lease on the store, as soon as no query uses it."""
         self._lease.retire()
 
-    async def query(self, name: str, by: tuple[str, ...] | None = None, **params: Any) -> QueryResult:
+    async def query(
+        self, name: str, by: tuple[str, ...] | None = None, *, only: tuple[str, ...] = (), **params: Any
+    ) -> QueryResult:
         """Return the result of the query ``name``; parameters that are None use the default.
 
+        ``only``: the columns to return, those by which the rows are grouped first; empty for all.
         Raises QueryError and StoreError.
         """
         params = {parameter: value for parameter, value in params.items() if value is not None}
-        key = _key(name, by, params)
+        key = _key(name, by, params, only)
         if (cached := self._results.get(key)) and cached.is_fresh(self.version()):
             return cached.result
         return await self._wait(key, self._execution(key, params))
@@ -157,7 +160,9 @@ class QueryCache:
         """Return the running execution of the query, which is started if there is none."""
         if (execution := self._running.get(key)) is None:
             cancellation = Cancellation()
-            run = partial(self._run, find(key[0]).statement(key[1], may_start_later=True, **params), cancellation)
+            run = partial(
+                self._run, find(key[0]).statement(key[1], only=key[3], may_start_later=True, **params), cancellation
+            )
             task = asyncio.create_task(self._execute(key, run))
             execution = self._running[key] = _SharedExecution(cancellation, task)
             task.add_done_callback(lambda _: self._drop(key, execution))
@@ -205,9 +210,10 @@ class QueryCache:
             return session.query(statement, cancellation=cancellation).limited(MAX_ROWS), state
 
 
-def _key(name: str, by: tuple[str, ...] | None, params: dict[str, Any]) -> Key:
+def _key(name: str, by: tuple[str, ...] | None, params: dict[str, Any], only: tuple[str, ...] = ()) -> Key:
     # as texts: the number 5 of a page and the "5" of an address are one query
-    return name, by, tuple(sorted((parameter, str(value)) for parameter, value in params.items() if value is not None))
+    texts = sorted((parameter, str(value)) for parameter, value in params.items() if value is not None)
+    return name, by, tuple(texts), only
 
 
 def _shortest_window(key: Key) -> float:

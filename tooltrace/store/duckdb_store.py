@@ -111,7 +111,9 @@ class DuckDBStore(StoreBackend):
                 if statement.name is None:
                     return _read_user_sql(con, statement)
                 statement, note = within_horizon(con, statement)
-                return QueryResult.of_relation(materialize(con, statement.sql, statement.params), statement, note)
+                return QueryResult.of_relation(
+                    materialize(con, statement.selected_sql, statement.params), statement, note
+                )
             except (InterruptException, QueryError) as error:
                 if not cancellation.cancelled:
                     raise

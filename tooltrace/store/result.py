@@ -53,8 +53,15 @@ class Statement:
     """Names of the first columns, by which the rows are grouped."""
     rollup_sql: str | None = None
     """The same SELECT over the rows and over the rollups of those that were pruned; None where rollups cannot answer."""
+    only: tuple[str, ...] = ()
+    """Columns of the result that are returned; empty: all. Those by which the rows are grouped come first."""
     may_start_later: bool = False
     """Whether a window that begins before the horizon may begin there instead; otherwise that is an error."""
+
+    @property
+    def selected_sql(self) -> str:
+        """The SQL with the columns of ``only``, so that the engine computes no others."""
+        return f"SELECT {', '.join(map(quote_identifier, self.only))} FROM (\n{self.sql}\n)" if self.only else self.sql
 
 
 class QueryResult:

@@ -79,7 +79,7 @@ class LeasedSession:
     def _answer(self, con: DuckDBPyConnection, statement: Statement, note: str) -> QueryResult:
         self._share(con, statement.sql)
         # temporary tables belong to one cursor: queries of several threads do not meet
-        con.execute(f"CREATE TEMP TABLE answer AS {statement.sql}", statement.params)
+        con.execute(f"CREATE TEMP TABLE answer AS {statement.selected_sql}", statement.params)
         result = QueryResult.of_relation(con.table("temp.main.answer"), statement, note).detached()
         con.execute("DROP TABLE temp.main.answer")
         return result
