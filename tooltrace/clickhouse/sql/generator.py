@@ -42,10 +42,10 @@ def to_sql(tree: exp.Expr) -> str:
 
     Raises SqlglotError, and QueryError for SQL that has no translation.
     """
-    return _Writer().write(tree)
+    return _SqlWriter().write(tree)
 
 
-class _Writer:
+class _SqlWriter:
     """Writes one tree."""
 
     def __init__(self) -> None:
@@ -236,7 +236,7 @@ class _Writer:
     def _int_div(self, division: exp.IntDiv) -> str:
         return f"intDiv({self._sql(division, 'this')}, {self._sql(division, 'expression')})"
 
-    _WRITERS: ClassVar[dict[type[exp.Expr], Callable[[_Writer, Any], str | None]]] = {
+    _WRITERS: ClassVar[dict[type[exp.Expr], Callable[[_SqlWriter, Any], str | None]]] = {
         exp.Anonymous: _anonymous,
         exp.ArrayContains: _array_contains,
         exp.AtTimeZone: _at_time_zone,

@@ -44,6 +44,8 @@ class Sandbox:
         self._limits = limits or SandboxLimits()
         self._turns = asyncio.Semaphore(at_once)
         self._next_process: asyncio.Task[asyncio.subprocess.Process] | None = None
+        self._running: dict[asyncio.subprocess.Process, asyncio.Future[None]] = {}
+        """The processes of running queries, each with what is done once it has ended."""
 
     def warm(self) -> None:
         """Start a process for the next query, if none is ready."""
@@ -69,7 +71,12 @@ class Sandbox:
             return SandboxFile(path.read_bytes(), full=response["cut"] is not None)
 
     async def close(self) -> None:
-        """End the process that waits for the next query."""
+        """End all processes: those of running queries, and the one that waits for the next query."""
+        # a server that shuts down cancels the queries, and ends its event loop without waiting for them
+        for process in self._running:
+            _kill(process)
+        if self._running:
+            await asyncio.wait(list(self._running.values()))
         starting, self._next_process = self._next_process, None
         if starting is not None:
             with contextlib.suppress(Exception):
@@ -79,13 +86,18 @@ class Sandbox:
         request = {"store": self._store, "sql": sql, "file": file, "form": form, "limits": asdict(limits)}
         async with self._turns:
             process = await self._pop_process()
+            ended = self._running[process] = asyncio.get_running_loop().create_future()
             try:
                 line = json.dumps(request).encode() + b"\n"
                 response, _ = await asyncio.wait_for(process.communicate(line), limits.seconds + _START_SECONDS)
             except TimeoutError:
                 raise QueryError(time_exceeded(limits)) from None
             finally:
-                await _end(process)
+                try:
+                    await _end(process)
+                finally:
+                    del self._running[process]
+                    ended.set_result(None)
         self.warm()  # after the query: a start during the query would slow it down
         return _read(response, process.returncode)
 
@@ -111,10 +123,14 @@ async def _start() -> asyncio.subprocess.Process:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
+    _kill(process)
+    await process.wait()
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
-        await process.wait()
 
 
 def _read(response: bytes, code: int | None) -> dict[str, Any]:
