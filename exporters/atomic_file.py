@@ -61,9 +61,11 @@ class AtomicFile:
     def discard(self) -> None:
         """Remove the temporary file."""
         file, self._file = self._file, None
-        with contextlib.suppress(OSError):
-            if file is not None and self._temporary is not None:
-                file.close()
+        if file is not None and self._temporary is not None:
+            # the compression first: where Python collects it later, it would write its end into a closed file
+            for stream in (self._stream, file):
+                with contextlib.suppress(OSError):
+                    stream.close()
         if self._temporary is not None:
             self._temporary.unlink(missing_ok=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -75,6 +76,21 @@ def test_an_abandoned_export_leaves_no_file(name: str, tmp_path: Path) -> None:
     destination.abandon()  # type: ignore[attr-defined]
     destination.close()
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_an_abandoned_compressed_export_reports_nothing_later(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reported: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", reported.append)
+    destination = create(name, Target(path=tmp_path / f"{NAMES[name]}.gz"))
+    destination.send(some_calls(5))
+    destination.abandon()  # type: ignore[attr-defined]
+    del destination
+    gc.collect()
+    assert reported == []
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
