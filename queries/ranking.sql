@@ -230,7 +230,7 @@ history_calls AS (
 with_history AS (
     SELECT base_tool FROM history_calls GROUP BY base_tool HAVING count(*) >= 20
 ),
--- mostly none: then the calls are not read again
+-- usually empty, and then the calls are not read again
 without_history AS (
     SELECT call_tool FROM tool_totals WHERE call_tool NOT IN (SELECT base_tool FROM with_history) GROUP BY call_tool
 ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -24,10 +25,15 @@ OF_ONE_TOOL = frozenset({"incidents"})
 """Queries whose rows of a tool do not depend on the other tools."""
 
 
-async def run_query(request: Request, name: str, *, only: tuple[str, ...] = (), **more: Any) -> QueryResult:
-    """Return the result of the query ``name`` with the parameters in the address; ``only``: its columns to return."""
+async def run_query(request: Request, name: str, columns: Sequence[str] = ()) -> QueryResult:
+    """Return the result of the query ``name`` with the parameters in the address.
+
+    ``columns``: the columns to return, behind those by which the rows are grouped; all if none of them exists.
+    """
     by, params = params_from_request(request, name)
-    params |= more
+    query = find(name)
+    chosen = tuple(column.name for column in query.value_columns(by) if column.name in columns)
+    only = (*query.groups(by), *chosen) if chosen else ()
     if name in OF_ONE_TOOL and by is None and not only:
         return await app_state(request).cache.query_tool(name, params.pop("tool", None), **params)
     return await app_state(request).cache.query(name, by, only=only, **params)
@@ -46,9 +52,9 @@ async def panel(request: Request) -> Response:
 
 
 async def data(request: Request) -> Response:
-    """Return rows and columns as JSON: all, or those of ``columns``, behind those by which the rows are grouped."""
-    name = request.path_params["query"]
-    result = await run_query(request, name, only=_chosen_columns(request, name))
+    """Return rows and columns as JSON; the columns in the address, or all."""
+    asked = request.query_params.get("columns", "").split(",")
+    result = await run_query(request, request.path_params["query"], asked)
     columns = [{"name": column.name, "unit": column.unit} for column in result.fields]
     ends = navigate(time_range(request.query_params))
     text = json_for_script(
@@ -61,15 +67,6 @@ async def data(request: Request) -> Response:
         }
     )
     return Response(text, media_type="application/json", headers={"Cache-Control": "no-store"})
-
-
-def _chosen_columns(request: Request, name: str) -> tuple[str, ...]:
-    """Return the groups of the query ``name`` and those of its columns that the address names; () if it names none."""
-    query = find(name)
-    by, _ = params_from_request(request, name)
-    asked = request.query_params.get("columns", "").split(",")
-    columns = tuple(column.name for column in query.value_columns(by) if column.name in asked)
-    return (*query.groups(by), *columns) if columns else ()
 
 
 async def query_sql(request: Request) -> Response:
