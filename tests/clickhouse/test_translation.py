@@ -124,6 +124,12 @@ def test_a_wrong_number_of_arguments_is_refused(sql: str, expected: str) -> None
         to_clickhouse(sql)
 
 
+def test_names_stay_as_they_are_written() -> None:
+    sql = "SELECT tooltrace_total AS tooltrace_lower, lower(tool) AS lower FROM attempts AS tooltrace_round"
+    expected = "SELECT tooltrace_total AS tooltrace_lower, lowerUTF8(tool) AS lower FROM attempts AS tooltrace_round"
+    assert str(to_clickhouse(sql)) == expected
+
+
 def test_the_compiled_build_of_sqlglot_translates_as_the_plain_one() -> None:
     if sqlglot.parser.__file__.endswith(".py"):
         pytest.skip(

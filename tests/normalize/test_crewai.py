@@ -61,7 +61,7 @@ def test_the_class_is_read_as_its_data() -> None:
 
 @pytest.mark.parametrize(
     "members",
-    [{"reason": "out of stock"}, {"answer": 42}],
+    [{"reason": "out of stock"}, {"answer": 42}, {"reason": {"text": "out of stock"}}, {"reason": None}],
 )
 def test_other_objects_with_such_members_are_not_its(members: dict[str, Any]) -> None:
     assert read({**FAILURE, **members}).meta.rule != "crewai_failure"

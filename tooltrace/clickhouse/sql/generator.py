@@ -198,7 +198,8 @@ class _SqlWriter:
         """
         items = found.expressions
         if not all(map(_is_constant, items)):
-            same = [exp.EQ(this=exp.paren(found.this), expression=exp.paren(item)) for item in items]  # of copies
+            # exp.paren copies its argument
+            same = [exp.EQ(this=exp.paren(found.this), expression=exp.paren(item)) for item in items]
             return self._sql(exp.paren(exp.or_(*same)))
         some = [item for item in items if not isinstance(item, exp.Null)]
         if len(some) < len(items):

@@ -15,8 +15,8 @@ from sqlglot.errors import ParseError
 
 from tooltrace.clickhouse.sql.functions import TRANSLATED
 
-_MARK: Final = "tooltrace_"
-"""Added in front of the names of functions, so that sqlglot parses calls of them as unknown functions."""
+_MARK: Final = "\0"
+"""Added in front of the names of functions, so that sqlglot parses calls of them as unknown functions. No name has this character."""
 _NAMES: Final = frozenset(
     (
         TokenType.VAR, TokenType.IDENTIFIER,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
-from tooltrace.normalize.response_builders import build_error, has_only
+from tooltrace.normalize.response_builders import build_error, has_members, has_only
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 
 _KIND: Final = "crewai.tools.tool_failure.ToolFailure"
@@ -29,11 +29,9 @@ def RULE(view: ResultView) -> ToolResponse | None:
     data = view.data
     if not isinstance(data, dict) or not has_only(data, _MEMBERS):
         return None
-    reason = data.get("reason", "tool_reported")
-    is_dump = {"message", "reason", "retryable"} <= set(data) and reason in _REASONS
-    if not (view.is_a(_KIND) or is_dump):
+    reason, code = data.get("reason"), data.get("code")
+    if not isinstance(reason, str) or not (view.is_a(_KIND) or _is_dump(data)):
         return None
-    code = data.get("code")
     return build_error(
         data.get("message"),
         _REASONS.get(reason) if code in (None, "") else code,
@@ -42,3 +40,7 @@ def RULE(view: ResultView) -> ToolResponse | None:
         data=data.get("details") or None,
         context=None if reason == "tool_reported" else {"reason": reason},
     )
+
+
+def _is_dump(data: Any) -> bool:
+    return has_members(data, "message", "reason", "retryable") and data["reason"] in _REASONS
