@@ -91,7 +91,7 @@ cited AS (
       AND ($tool IS NULL OR tool = $tool)
     GROUP BY span_id
 ),
-scoped AS (
+scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT
         /* by */ tool, /* end by */
         span_id AS attempt_span,
@@ -101,6 +101,7 @@ scoped AS (
         status <> 'error' AS answered,
         CASE WHEN status <> 'error' AND confidence BETWEEN 0 AND 1 THEN confidence END AS valid_confidence,
         coalesce(CAST(signals AS VARCHAR), '{}') NOT IN ('{}', 'null') AS has_signals,
+        sources IS NOT NULL AS has_sources,
         next_action IS NOT NULL AS has_advice,
         coalesce(code, 'UNKNOWN') NOT IN ('EXECUTION_ERROR', 'UNKNOWN') AS has_code,
         retryable,
@@ -119,27 +120,20 @@ scoped AS (
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
-joined AS (
-    SELECT s.*, j.correct, l.succeeded_later, c.cited_n, c.complete_n, c.no_id_n, c.no_type_n
-    FROM scoped AS s
-    LEFT JOIN judged AS j ON j.span_id = s.attempt_span
-    LEFT JOIN retried_attempts AS l ON l.attempt_span = s.attempt_span
-    LEFT JOIN cited AS c ON c.attempt_span = s.attempt_span
+-- grp: a number of the group, faster to group and to join by than its names
+with_group AS NOT MATERIALIZED (
+    SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp FROM scoped
 ),
 -- figures that need no clusters
 totals AS (
     SELECT
         /* by names */ tool, /* end by */
+        text_key(row(/* by names */ tool, /* end by */ 1)) AS grp,
         count(*) AS attempts,
         count(*) FILTER (WHERE answered) AS results,
         count(*) FILTER (WHERE failed) AS errors,
         count(valid_confidence) AS confident,
         count(*) FILTER (WHERE valid_confidence IS NOT NULL AND has_signals) AS signalled,
-        count(cited_n) AS sourced,
-        CAST(coalesce(sum(cited_n), 0) AS BIGINT) AS citations,
-        CAST(coalesce(sum(complete_n), 0) AS BIGINT) AS complete,
-        CAST(coalesce(sum(no_id_n), 0) AS BIGINT) AS without_id,
-        CAST(coalesce(sum(no_type_n), 0) AS BIGINT) AS without_type,
         count(*) FILTER (WHERE has_advice) AS advised,
         count(*) FILTER (WHERE failed AND has_code) AS coded,
         count(retryable) FILTER (WHERE failed) AS reported,
@@ -154,25 +148,46 @@ totals AS (
         count(*) FILTER (WHERE was_unread) AS unread,
         count(*) FILTER (WHERE had_hidden) AS hidden,
         min(CASE WHEN had_hidden THEN attempt_call END) AS hidden_call
-    FROM joined
+    FROM scoped
     GROUP BY ALL
 ),
-clustered AS (
+citation_sums AS (
     SELECT
-        /* by names */ tool, /* end by */
-        draw,
-        min(started_at) AS first,
-        count(CASE WHEN valid_confidence IS NOT NULL THEN correct END) AS labelled,
-        count(CASE WHEN valid_confidence IS NOT NULL AND correct THEN 1 END) AS correct_n,
-        coalesce(sum(CASE WHEN correct IS NOT NULL THEN CAST(valid_confidence AS DOUBLE) END), 0.0) AS sum_confidence,
-        count(CASE WHEN failed AND retryable THEN succeeded_later END) AS retried,
-        count(CASE WHEN failed AND retryable AND succeeded_later = 1 THEN 1 END) AS recovered
-    FROM joined
-    GROUP BY ALL
+        s.grp,
+        count(*) AS sourced,
+        CAST(sum(c.cited_n) AS BIGINT) AS citations,
+        CAST(sum(c.complete_n) AS BIGINT) AS complete,
+        CAST(sum(c.no_id_n) AS BIGINT) AS without_id,
+        CAST(sum(c.no_type_n) AS BIGINT) AS without_type
+    FROM (SELECT grp, attempt_span FROM with_group WHERE has_sources) AS s
+    JOIN cited AS c ON c.attempt_span = s.attempt_span
+    GROUP BY s.grp
+),
+clusters AS (
+    SELECT grp, draw, min(started_at) AS first FROM with_group GROUP BY grp, draw
+),
+cluster_counts AS (
+    SELECT grp, count(*) AS clusters FROM clusters GROUP BY grp
+),
+labelled_clusters AS (
+    SELECT l.*, c.first
+    FROM (
+        SELECT
+            s.grp,
+            s.draw,
+            count(*) AS labelled,
+            count(*) FILTER (WHERE j.correct) AS correct_n,
+            sum(CAST(s.valid_confidence AS DOUBLE)) AS sum_confidence
+        FROM with_group AS s
+        JOIN judged AS j ON j.span_id = s.attempt_span
+        WHERE s.valid_confidence IS NOT NULL AND j.correct IS NOT NULL
+        GROUP BY s.grp, s.draw
+    ) AS l
+    JOIN clusters AS c ON c.grp = l.grp AND c.draw = l.draw
 ),
 -- the starts that several clusters share: these clusters have no order
 tied_labelled AS (
-    SELECT first FROM clustered WHERE labelled > 1 GROUP BY /* by names */ tool, /* end by */ first HAVING count(*) > 1
+    SELECT first FROM labelled_clusters WHERE labelled > 1 GROUP BY grp, first HAVING count(*) > 1
 ),
 -- each cluster of several attempts with the one before it: neighbours in time may be alike
 labelled_in_order AS (
@@ -180,66 +195,98 @@ labelled_in_order AS (
         lag(labelled) OVER in_time AS labelled_before,
         lag(correct_n) OVER in_time AS correct_before,
         lag(sum_confidence) OVER in_time AS confidence_before
-    FROM clustered
+    FROM labelled_clusters
     WHERE labelled > 1 AND first NOT IN (SELECT first FROM tied_labelled)
-    WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY first)
+    WINDOW in_time AS (PARTITION BY grp ORDER BY first)
     UNION ALL
     SELECT *, NULL AS labelled_before, NULL AS correct_before, NULL AS confidence_before
-    FROM clustered
+    FROM labelled_clusters
     WHERE labelled <= 1 OR first IN (SELECT first FROM tied_labelled)
 ),
--- the starts that several clusters share: these clusters have no order
-tied AS (
-    SELECT first FROM labelled_in_order WHERE retried > 1 GROUP BY /* by names */ tool, /* end by */ first HAVING count(*) > 1
-),
-in_order AS (
-    SELECT *, lag(retried) OVER in_time AS retried_before, lag(recovered) OVER in_time AS recovered_before
-    FROM labelled_in_order
-    WHERE retried > 1 AND first NOT IN (SELECT first FROM tied)
-    WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY first)
-    UNION ALL
-    SELECT *, NULL AS retried_before, NULL AS recovered_before
-    FROM labelled_in_order
-    WHERE retried <= 1 OR first IN (SELECT first FROM tied)
-),
-cluster_sums AS (
+label_sums AS (
     SELECT
-        /* by names */ tool, /* end by */
+        grp,
         CAST(sum(labelled) AS BIGINT) AS labelled,
         CAST(sum(correct_n) AS BIGINT) AS correct_n,
         sum(sum_confidence) AS sum_confidence,
-        CAST(sum(retried) AS BIGINT) AS retried,
-        CAST(sum(recovered) AS BIGINT) AS recovered,
-        count(*) AS clusters,
-        count(*) FILTER (WHERE labelled > 0) AS label_clusters,
+        count(*) AS label_clusters,
         CAST(sum(labelled * labelled) AS DOUBLE) AS nn,
         CAST(sum(correct_n * labelled) AS DOUBLE) AS sn,
         CAST(sum(correct_n * correct_n) AS DOUBLE) AS ss,
         sum(sum_confidence * sum_confidence) AS mm,
         sum(sum_confidence * labelled) AS mn,
         sum(sum_confidence * correct_n) AS ms,
-        count(*) FILTER (WHERE retried > 0) AS retry_clusters,
-        CAST(sum(retried * retried) AS DOUBLE) AS retried_2,
-        CAST(sum(recovered * retried) AS DOUBLE) AS recovered_retried,
-        CAST(sum(recovered * recovered) AS DOUBLE) AS recovered_2,
         CAST(sum(labelled * labelled_before) AS DOUBLE) AS nn_next,
         CAST(sum(correct_n * labelled_before + labelled * correct_before) AS DOUBLE) AS sn_next,
         CAST(sum(correct_n * correct_before) AS DOUBLE) AS ss_next,
         sum(sum_confidence * confidence_before) AS mm_next,
-        sum(sum_confidence * labelled_before + labelled * confidence_before) AS mn_next,
+        sum(sum_confidence * labelled_before + labelled * confidence_before) AS mn_next
+    FROM labelled_in_order
+    GROUP BY grp
+),
+retried_clusters AS (
+    SELECT r.*, c.first
+    FROM (
+        SELECT s.grp, s.draw, count(*) AS retried, count(*) FILTER (WHERE l.succeeded_later = 1) AS recovered
+        FROM with_group AS s
+        JOIN retried_attempts AS l ON l.attempt_span = s.attempt_span
+        WHERE s.failed AND s.retryable AND l.succeeded_later IS NOT NULL
+        GROUP BY s.grp, s.draw
+    ) AS r
+    JOIN clusters AS c ON c.grp = r.grp AND c.draw = r.draw
+),
+-- the starts that several clusters share: these clusters have no order
+tied AS (
+    SELECT first FROM retried_clusters WHERE retried > 1 GROUP BY grp, first HAVING count(*) > 1
+),
+retried_in_order AS (
+    SELECT *, lag(retried) OVER in_time AS retried_before, lag(recovered) OVER in_time AS recovered_before
+    FROM retried_clusters
+    WHERE retried > 1 AND first NOT IN (SELECT first FROM tied)
+    WINDOW in_time AS (PARTITION BY grp ORDER BY first)
+    UNION ALL
+    SELECT *, NULL AS retried_before, NULL AS recovered_before
+    FROM retried_clusters
+    WHERE retried <= 1 OR first IN (SELECT first FROM tied)
+),
+retry_sums AS (
+    SELECT
+        grp,
+        CAST(sum(retried) AS BIGINT) AS retried,
+        CAST(sum(recovered) AS BIGINT) AS recovered,
+        count(*) AS retry_clusters,
+        CAST(sum(retried * retried) AS DOUBLE) AS retried_2,
+        CAST(sum(recovered * retried) AS DOUBLE) AS recovered_retried,
+        CAST(sum(recovered * recovered) AS DOUBLE) AS recovered_2,
         CAST(sum(retried * retried_before) AS DOUBLE) AS retried_next,
         CAST(sum(recovered * retried_before + retried * recovered_before) AS DOUBLE) AS recovered_retried_next,
         CAST(sum(recovered * recovered_before) AS DOUBLE) AS recovered_next
-    FROM in_order
-    GROUP BY ALL
+    FROM retried_in_order
+    GROUP BY grp
 ),
 counted AS (
-    SELECT t.*, c.labelled, c.correct_n, c.sum_confidence, c.retried, c.recovered, c.clusters, c.label_clusters, c.nn, c.sn,
-        c.ss, c.mm, c.mn, c.ms, c.retry_clusters, c.retried_2, c.recovered_retried, c.recovered_2,
-        c.nn_next, c.sn_next, c.ss_next, c.mm_next, c.mn_next, c.retried_next, c.recovered_retried_next, c.recovered_next
-    FROM (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM totals) AS t
-    JOIN (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM cluster_sums) AS c
-        ON c.grp = t.grp
+    SELECT
+        t.*,
+        k.clusters,
+        coalesce(c.sourced, 0) AS sourced,
+        coalesce(c.citations, 0) AS citations,
+        coalesce(c.complete, 0) AS complete,
+        coalesce(c.without_id, 0) AS without_id,
+        coalesce(c.without_type, 0) AS without_type,
+        coalesce(l.labelled, 0) AS labelled,
+        coalesce(l.correct_n, 0) AS correct_n,
+        coalesce(l.sum_confidence, 0.0) AS sum_confidence,
+        coalesce(l.label_clusters, 0) AS label_clusters,
+        l.nn, l.sn, l.ss, l.mm, l.mn, l.ms, l.nn_next, l.sn_next, l.ss_next, l.mm_next, l.mn_next,
+        coalesce(r.retried, 0) AS retried,
+        coalesce(r.recovered, 0) AS recovered,
+        coalesce(r.retry_clusters, 0) AS retry_clusters,
+        r.retried_2, r.recovered_retried, r.recovered_2, r.retried_next, r.recovered_retried_next, r.recovered_next
+    FROM totals AS t
+    JOIN cluster_counts AS k ON k.grp = t.grp
+    LEFT JOIN citation_sums AS c ON c.grp = t.grp
+    LEFT JOIN label_sums AS l ON l.grp = t.grp
+    LEFT JOIN retry_sums AS r ON r.grp = t.grp
 ),
 with_effective AS (
     SELECT *,

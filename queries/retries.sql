@@ -65,6 +65,7 @@
 --   (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT *,
+        call_hash AS call_number,
         is_finished(status, ending) AS finished,
         coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,
         known_ms(duration_ms) AS tool_ms,
@@ -74,18 +75,11 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- end_span: the attempt that ended the call, its last finished one, or its last one if none finished
-ended AS (
-    SELECT *, first_value(span_id) OVER (
-        PARTITION BY call_hash
-        ORDER BY finished DESC, attempt_order(attempt, started_at, span_id) DESC
-    ) AS end_span
-    FROM scoped
-    WHERE call_hash IN (SELECT call_hash FROM repeated_calls)
-),
--- only calls with several attempts, in order of time
+-- the attempts of calls with several, in order of time. end_span: the attempt that ended the call, its last finished one, or
+-- its last one if none finished
 chained AS (
     SELECT *,
+        coalesce(last_value(CASE WHEN finished THEN span_id END IGNORE NULLS) OVER of_call, last_value(span_id) OVER of_call) AS end_span,
         max(CASE WHEN finished THEN 1 ELSE 0 END) OVER later AS was_retried,
         max(CASE WHEN finished AND NOT failed THEN 1 ELSE 0 END) OVER later AS succeeded_later,
         lead(finished) OVER in_order AS next_finished,
@@ -94,18 +88,22 @@ chained AS (
         epoch_us(started_at) - lag(epoch_us(started_at) + 1e3 * (tool_ms + waited_ms)) OVER in_order AS previous_gap_us,
         1e6 * least($cap_s, $base_s * power(2, least(count(CASE WHEN finished THEN 1 END) OVER in_order, 61) - 1)) AS limit_us,
         CASE WHEN failed THEN 1e6 * try_cast(json_extract_string(stats, '$.retry_after_s') AS DOUBLE) END AS requested_us
-    FROM ended
-    WHERE end_span IN (SELECT end_span FROM ended WHERE span_id <> end_span)
+    FROM scoped
+    WHERE call_number IN (SELECT call_hash FROM repeated_calls)
     WINDOW
-        in_order AS (PARTITION BY end_span ORDER BY attempt_order(attempt, started_at, span_id)),
+        in_order AS (PARTITION BY call_number ORDER BY attempt_order(attempt, started_at, span_id)),
+        of_call AS (
+            PARTITION BY call_number ORDER BY attempt_order(attempt, started_at, span_id)
+            ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+        ),
         later AS (
-            PARTITION BY end_span ORDER BY attempt_order(attempt, started_at, span_id)
+            PARTITION BY call_number ORDER BY attempt_order(attempt, started_at, span_id)
             ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
         )
 ),
 call_totals AS (
     SELECT
-        end_span,
+        call_number,
         count(*) FILTER (WHERE finished) AS attempts_n,
         count(*) FILTER (WHERE NOT finished) AS unfinished,
         count(*) FILTER (WHERE failed) AS failures,
@@ -125,43 +123,28 @@ call_totals AS (
         count(*) FILTER (WHERE failed AND next_finished AND gap_us IS NOT NULL AND requested_us BETWEEN 0 AND 1e15) AS waits_asked,
         count(*) FILTER (WHERE failed AND next_finished AND requested_us BETWEEN 0 AND 1e15 AND gap_us < requested_us - 1e4) AS ignored
     FROM chained
-    GROUP BY end_span
+    GROUP BY call_number
 ),
--- one row per call: the attempt that ended it, with the totals of all its attempts
+-- the attempts that ended these calls, with the totals of all attempts
 repeated_ends AS (
     SELECT
-        e.*,
-        coalesce(s.attempts_n, CASE WHEN e.finished THEN 1 ELSE 0 END) AS attempts_n,
-        coalesce(s.unfinished, CASE WHEN e.finished THEN 0 ELSE 1 END) AS unfinished,
-        coalesce(s.untimed, CASE WHEN e.finished AND e.tool_ms IS NULL THEN 1 ELSE 0 END) AS untimed,
-        CASE WHEN s.attempts_n IS NULL AND e.finished THEN e.tool_ms ELSE s.spent_ms END AS spent_ms,
-        coalesce(s.flagged, CASE WHEN e.failed AND e.retryable THEN 1 ELSE 0 END) AS flagged,
-        s.failures, s.flagged_again, s.flagged_good, s.unflagged_again, s.unflagged_good,
-        s.gaps, s.violations, s.zero_gaps, s.shrinking_gaps, s.waits_asked, s.ignored
-    FROM ended AS e
-    LEFT JOIN call_totals AS s ON s.end_span = e.span_id
-    WHERE e.span_id = e.end_span
-),
--- most calls have one attempt, and few figures
-single_clusters AS (
-    SELECT
         /* by */ tool, /* end by */
         cluster_hash AS cluster,
-        min(started_at) AS first,
-        count(*) FILTER (WHERE finished) AS calls,
-        count(*) FILTER (WHERE failed) AS gave_up,
-        sum(tool_ms) FILTER (WHERE finished) AS spent_ms,
-        count(*) FILTER (WHERE failed AND retryable) AS flagged,
-        count(tool_ms) FILTER (WHERE finished) AS timed,
-        count(*) AS n
-    FROM scoped
-    WHERE call_hash NOT IN (SELECT call_hash FROM repeated_calls)
-    GROUP BY ALL
+        started_at,
+        finished,
+        failed,
+        tool_ms,
+        attempts_n, unfinished, failures, untimed, spent_ms, flagged_again, flagged_good, unflagged_again, unflagged_good, flagged,
+        gaps, violations, zero_gaps, shrinking_gaps, waits_asked, ignored
+    FROM (SELECT c.*, t.* EXCLUDE (call_number) FROM chained AS c JOIN call_totals AS t ON t.call_number = c.call_number) AS with_totals
+    WHERE span_id = end_span
 ),
+-- grp: a number of the group
 repeated_clusters AS (
     SELECT
-        /* by */ tool, /* end by */
-        cluster_hash AS cluster,
+        /* by names */ tool, /* end by */
+        text_key(row(/* by names */ tool, /* end by */ 1)) AS grp,
+        cluster,
         min(started_at) AS first,
         count(*) FILTER (WHERE finished) AS calls,
         sum(attempts_n) AS attempts,
@@ -170,39 +153,11 @@ repeated_clusters AS (
         count(*) FILTER (WHERE failed) AS gave_up,
         sum(spent_ms - coalesce(tool_ms, 0)) FILTER (WHERE finished) AS wasted_ms,
         sum(spent_ms) FILTER (WHERE finished) AS spent_ms,
-        coalesce(sum(flagged_again), 0) AS flagged_again,
-        coalesce(sum(flagged_good), 0) AS flagged_good,
-        coalesce(sum(flagged), 0) AS flagged,
-        coalesce(sum(unflagged_again), 0) AS unflagged_again,
-        coalesce(sum(flagged_good + unflagged_good), 0) AS known_good,
-        coalesce(sum(gaps), 0) AS gaps,
-        coalesce(sum(violations), 0) AS violations,
-        coalesce(sum(zero_gaps), 0) AS zero_gaps,
-        coalesce(sum(shrinking_gaps), 0) AS shrinking_gaps,
-        coalesce(sum(waits_asked), 0) AS waits_asked,
-        coalesce(sum(ignored), 0) AS ignored,
-        sum(untimed) AS untimed,
-        sum(unfinished) AS unfinished
-    FROM repeated_ends
-    GROUP BY ALL
-),
-per_cluster AS (
-    SELECT
-        /* by names */ tool, /* end by */
-        cluster,
-        min(first) AS first,
-        sum(calls) AS calls,
-        sum(attempts) AS attempts,
-        sum(retried) AS retried,
-        sum(recovered) AS recovered,
-        sum(gave_up) AS gave_up,
-        sum(wasted_ms) AS wasted_ms,
-        sum(spent_ms) AS spent_ms,
         sum(flagged_again) AS flagged_again,
         sum(flagged_good) AS flagged_good,
         sum(flagged) AS flagged,
         sum(unflagged_again) AS unflagged_again,
-        sum(known_good) AS known_good,
+        sum(flagged_good + unflagged_good) AS known_good,
         sum(gaps) AS gaps,
         sum(violations) AS violations,
         sum(zero_gaps) AS zero_gaps,
@@ -211,42 +166,82 @@ per_cluster AS (
         sum(ignored) AS ignored,
         sum(untimed) AS untimed,
         sum(unfinished) AS unfinished
-    FROM (
-        SELECT * FROM repeated_clusters
-        UNION ALL
-        SELECT /* by names */ tool, /* end by */ cluster, first, calls, calls AS attempts, 0 AS retried, 0 AS recovered, gave_up,
-            CASE WHEN timed > 0 THEN 0.0 END AS wasted_ms, spent_ms, 0 AS flagged_again, 0 AS flagged_good, flagged,
-            0 AS unflagged_again, 0 AS known_good, 0 AS gaps, 0 AS violations, 0 AS zero_gaps, 0 AS shrinking_gaps,
-            0 AS waits_asked, 0 AS ignored, calls - timed AS untimed, n - calls AS unfinished
-        FROM single_clusters
-    ) AS both_kinds
+    FROM repeated_ends
     GROUP BY ALL
+),
+single_ends AS NOT MATERIALIZED (
+    SELECT /* by */ tool, /* end by */ cluster_hash AS cluster, started_at, finished, failed, retryable, tool_ms
+    FROM scoped
+    WHERE call_number NOT IN (SELECT call_hash FROM repeated_calls)
+),
+-- most calls have one attempt, and add to the sums of the group alone
+single_totals AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        count(*) FILTER (WHERE finished) AS calls,
+        count(*) FILTER (WHERE failed) AS gave_up,
+        CASE WHEN count(tool_ms) FILTER (WHERE finished) > 0 THEN 0.0 END AS wasted_ms,
+        sum(tool_ms) FILTER (WHERE finished) AS spent_ms,
+        count(*) FILTER (WHERE failed AND retryable) AS flagged,
+        count(*) FILTER (WHERE finished AND tool_ms IS NULL) AS untimed,
+        count(*) FILTER (WHERE NOT finished) AS unfinished
+    FROM single_ends
+    GROUP BY ALL
+),
+-- their clusters: how many there are, and when each started
+single_clusters AS (
+    SELECT grp, cluster, min(started_at) AS first, bool_or(finished) AS has_calls
+    FROM (
+        SELECT text_key(row(/* by names */ tool, /* end by */ 1)) AS grp, cluster, started_at, finished
+        FROM single_ends
+    ) AS numbered
+    GROUP BY grp, cluster
+),
+cluster_counts AS (
+    SELECT grp, count(*) AS clusters_of_calls
+    FROM (
+        SELECT grp, cluster FROM single_clusters WHERE has_calls
+        UNION
+        SELECT grp, cluster FROM repeated_clusters WHERE calls > 0
+    ) AS clusters_of_both
+    GROUP BY grp
+),
+-- the clusters with several retried attempts, whose neighbours in time may be alike
+several AS (
+    SELECT r.grp, r.cluster, least(r.first, coalesce(s.first, r.first)) AS first, r.flagged_again, r.flagged_good, r.known_good
+    FROM repeated_clusters AS r
+    LEFT JOIN single_clusters AS s ON s.grp = r.grp AND s.cluster = r.cluster
+    WHERE r.known_good > 1 OR r.flagged_again > 1
 ),
 -- the starts that several clusters share: these clusters have no order
 tied AS (
-    SELECT first
-    FROM per_cluster
-    WHERE greatest(coalesce(known_good, 0), coalesce(flagged_again, 0)) > 1
-    GROUP BY /* by names */ tool, /* end by */ first
-    HAVING count(*) > 1
+    SELECT first FROM several GROUP BY grp, first HAVING count(*) > 1
 ),
--- each cluster of several attempts with the one before it: neighbours in time may be alike
-in_order AS (
-    SELECT *,
+-- each of these clusters with the one before it
+neighbours AS (
+    SELECT grp, cluster,
         lag(flagged_again) OVER in_time AS again_before,
         lag(flagged_good) OVER in_time AS good_before,
         lag(known_good) OVER in_time AS known_before
-    FROM per_cluster
-    WHERE greatest(coalesce(known_good, 0), coalesce(flagged_again, 0)) > 1 AND first NOT IN (SELECT first FROM tied)
-    WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY first)
+    FROM several
+    WHERE first NOT IN (SELECT first FROM tied)
+    WINDOW in_time AS (PARTITION BY grp ORDER BY first)
+),
+counted_rows AS (
+    SELECT r.* EXCLUDE (cluster, first), n.again_before, n.good_before, n.known_before
+    FROM repeated_clusters AS r
+    LEFT JOIN neighbours AS n ON n.grp = r.grp AND n.cluster = r.cluster
     UNION ALL
-    SELECT *, NULL AS again_before, NULL AS good_before, NULL AS known_before
-    FROM per_cluster
-    WHERE greatest(coalesce(known_good, 0), coalesce(flagged_again, 0)) <= 1 OR first IN (SELECT first FROM tied)
+    SELECT /* by names */ tool, /* end by */ text_key(row(/* by names */ tool, /* end by */ 1)) AS grp, calls, calls AS attempts,
+        0 AS retried, 0 AS recovered, gave_up, wasted_ms, spent_ms, 0 AS flagged_again, 0 AS flagged_good, flagged,
+        0 AS unflagged_again, 0 AS known_good, 0 AS gaps, 0 AS violations, 0 AS zero_gaps, 0 AS shrinking_gaps, 0 AS waits_asked,
+        0 AS ignored, untimed, unfinished, NULL AS again_before, NULL AS good_before, NULL AS known_before
+    FROM single_totals
 ),
 counted AS (
     SELECT
         /* by names */ tool, /* end by */
+        grp,
         CAST(coalesce(sum(calls), 0) AS BIGINT) AS calls,
         sum(attempts) AS attempts,
         CAST(coalesce(sum(retried), 0) AS BIGINT) AS retried,
@@ -267,17 +262,17 @@ counted AS (
         coalesce(sum(ignored), 0) AS ignored,
         sum(untimed) AS untimed,
         sum(unfinished) AS unfinished,
-        count(*) FILTER (WHERE calls > 0) AS clusters_of_calls,
         count(*) FILTER (WHERE flagged_again > 0) AS clusters,
         chained_clusters(flagged_good, flagged_again, good_before, again_before) AS precision_effective,
         chained_clusters(flagged_good, known_good, good_before, known_before) AS recall_effective
-    FROM in_order
+    FROM counted_rows
     GROUP BY ALL
 ),
 with_intervals AS (
-    SELECT *,
+    SELECT c.* EXCLUDE (grp), coalesce(u.clusters_of_calls, 0) AS clusters_of_calls,
         CASE WHEN unflagged_again > 0 AND known_good > 0 THEN known_good END AS recall_n
-    FROM counted
+    FROM counted AS c
+    LEFT JOIN cluster_counts AS u ON u.grp = c.grp
 )
 SELECT
     /* by names */ tool, /* end by */

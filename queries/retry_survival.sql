@@ -49,6 +49,7 @@
 --   score 1927; z = 1.959963984540054; z^2 = 3.841458820694124
 WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT *,
+        call_hash AS call_number,
         is_finished(status, ending) AS finished
     FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
@@ -57,148 +58,164 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
 ),
 numbered AS (
     SELECT *, row_number() OVER (
-        PARTITION BY call_hash ORDER BY finished DESC, attempt_order(attempt, started_at, span_id)
+        PARTITION BY call_number ORDER BY finished DESC, attempt_order(attempt, started_at, span_id)
     ) AS attempt_no
     FROM scoped
-    WHERE call_hash IN (SELECT call_hash FROM repeated_calls)
+    WHERE call_number IN (SELECT call_hash FROM repeated_calls)
 ),
-with_success AS (
-    SELECT *,
-        count(*) FILTER (WHERE finished) OVER of_call AS attempts_n,
-        count(*) FILTER (WHERE NOT finished) OVER of_call AS unfinished,
-        min(attempt_no) FILTER (WHERE finished AND status <> 'error') OVER of_call AS success_no,
-        min(trace_id) OVER of_call AS first_trace
+totals_of_calls AS (
+    SELECT
+        call_number,
+        count(*) FILTER (WHERE finished) AS attempts_n,
+        count(*) FILTER (WHERE NOT finished) AS unfinished,
+        min(attempt_no) FILTER (WHERE finished AND status <> 'error') AS success_no,
+        min(trace_id) AS first_trace
     FROM numbered
-    WINDOW of_call AS (PARTITION BY call_hash)
+    GROUP BY call_number
 ),
--- one row per call, its first attempt; then, by cluster, the number of calls that ended with the k-th attempt, and how
-ended AS (
+-- one row per call, its first attempt
+all_calls AS (
     SELECT
         /* by */ tool, /* end by */
-        draw_key(conversation_id, first_trace) AS draw,
+        text_key(draw_key(conversation_id, first_trace)) AS draw,
+        started_at,
+        finished,
+        attempts_n,
+        unfinished,
+        success_no
+    FROM (
+        SELECT a.*, t.* EXCLUDE (call_number) FROM numbered AS a JOIN totals_of_calls AS t ON t.call_number = a.call_number
+    ) AS with_totals
+    WHERE attempt_no = 1
+    UNION ALL
+    SELECT
+        /* by */ tool, /* end by */
+        cluster_hash AS draw,
+        started_at,
+        finished,
+        CASE WHEN finished THEN 1 ELSE 0 END AS attempts_n,
+        CASE WHEN finished THEN 0 ELSE 1 END AS unfinished,
+        CASE WHEN finished AND status <> 'error' THEN 1 END AS success_no
+    FROM scoped
+    WHERE call_number NOT IN (SELECT call_hash FROM repeated_calls)
+),
+-- by cluster, the number of calls that ended with the k-th attempt, and how
+ended AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        draw,
         min(started_at) AS first,
         greatest(coalesce(success_no, attempts_n), 1) AS k,
         CAST(count(success_no) AS DOUBLE) AS succeeded,
         CAST(count(*) FILTER (WHERE finished AND success_no IS NULL) AS DOUBLE) AS gave_up,
         CAST(sum(unfinished) AS DOUBLE) AS left_out
-    FROM (
-        SELECT * EXCLUDE (attempt_no) FROM with_success WHERE attempt_no = 1
-        UNION ALL
-        SELECT *,
-            CASE WHEN finished THEN 1 ELSE 0 END AS attempts_n,
-            CASE WHEN finished THEN 0 ELSE 1 END AS unfinished,
-            CASE WHEN finished AND status <> 'error' THEN 1 END AS success_no,
-            trace_id AS first_trace
-        FROM scoped
-        WHERE call_hash NOT IN (SELECT call_hash FROM repeated_calls)
-    ) AS all_calls
+    FROM all_calls
     GROUP BY ALL
 ),
--- n: calls of the cluster; done and gone: those that succeeded or were given up with the k-th attempt or before
-clustered AS (
-    SELECT *,
-        sum(succeeded + gave_up) OVER of_cluster AS n,
-        sum(succeeded) OVER so_far AS done,
-        sum(gave_up) OVER so_far AS gone,
-        row_number() OVER so_far AS row_no,
-        min(first) OVER of_cluster AS first_of_cluster
-    FROM ended
-    WINDOW
-        of_cluster AS (PARTITION BY /* by names */ tool, /* end by */ draw),
-        so_far AS (PARTITION BY /* by names */ tool, /* end by */ draw ORDER BY k)
+-- grp: a number of the group, faster to join and to order by than its names
+with_group AS NOT MATERIALIZED (
+    SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp FROM ended
+),
+groups AS (
+    SELECT /* by names */ tool, /* end by */ grp, max(k) AS last_k FROM with_group GROUP BY ALL
+),
+-- n: calls of the cluster; s: those that succeeded at once
+clusters AS (
+    SELECT grp, draw, min(first) AS first, max(k) AS last_k, sum(succeeded + gave_up) AS n,
+        sum(CASE WHEN k = 1 THEN succeeded ELSE 0.0 END) AS s
+    FROM with_group
+    GROUP BY grp, draw
 ),
 -- the starts that several clusters share: these clusters have no order
 tied AS (
-    SELECT first_of_cluster
-    FROM clustered
-    WHERE row_no = 1 AND n > 1
-    GROUP BY /* by names */ tool, /* end by */ first_of_cluster
-    HAVING count(*) > 1
+    SELECT first FROM clusters WHERE n > 1 GROUP BY grp, first HAVING count(*) > 1
 ),
--- each cluster of several calls with the one before it: neighbours in time may be alike; s: calls that succeeded at once
+-- each cluster of several calls with the one before it: neighbours in time may be alike
 neighboured AS (
     SELECT
-        /* by names */ tool, /* end by */
+        grp,
         sum(s * s_before) AS ss_next,
         sum(s * n_before + n * s_before) AS sn_next,
         sum(n * n_before) AS nn_next
     FROM (
-        SELECT *, lag(n) OVER in_time AS n_before, lag(s) OVER in_time AS s_before
-        FROM (
-            SELECT /* by names */ tool, /* end by */ first_of_cluster, n, CASE WHEN k = 1 THEN succeeded ELSE 0.0 END AS s
-            FROM clustered
-            WHERE row_no = 1 AND n > 1 AND first_of_cluster NOT IN (SELECT first_of_cluster FROM tied)
-        ) AS clusters
-        WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY first_of_cluster)
+        SELECT grp, n, s, lag(n) OVER in_time AS n_before, lag(s) OVER in_time AS s_before
+        FROM clusters
+        WHERE n > 1 AND first NOT IN (SELECT first FROM tied)
+        WINDOW in_time AS (PARTITION BY grp ORDER BY first)
     ) AS with_neighbours
-    GROUP BY ALL
+    GROUP BY grp
+),
+cluster_counts AS (
+    SELECT grp, count(*) FILTER (WHERE n > 0) AS clusters FROM clusters GROUP BY grp
+),
+with_cluster AS (
+    SELECT e.grp, e.draw, e.k, e.succeeded, e.gave_up, e.left_out, c.n, c.last_k
+    FROM with_group AS e
+    JOIN clusters AS c ON c.grp = e.grp AND c.draw = e.draw
+),
+-- done and gone: calls of the cluster that succeeded or were given up with the k-th attempt or before. In most clusters, all
+-- calls end with the first attempt
+accumulated AS (
+    SELECT *, succeeded AS done, gave_up AS gone FROM with_cluster WHERE last_k = 1
+    UNION ALL
+    SELECT *, sum(succeeded) OVER so_far AS done, sum(gave_up) OVER so_far AS gone
+    FROM with_cluster
+    WHERE last_k > 1
+    WINDOW so_far AS (PARTITION BY grp, draw ORDER BY k)
 ),
 -- sums over clusters, as each k adds to them
 summed AS (
     SELECT
-        /* by names */ tool, /* end by */
+        grp,
         k,
         sum(succeeded) AS succeeded,
         sum(gave_up) AS gave_up,
         sum(left_out) AS left_out,
-        sum(CASE WHEN row_no = 1 AND n > 0 THEN 1 ELSE 0 END) AS clusters,
         sum(n * (succeeded + gave_up)) AS nn,
         sum(done * done - (done - succeeded) * (done - succeeded)) AS done_2,
         sum(succeeded * n) AS done_n,
         sum(gone * gone - (gone - gave_up) * (gone - gave_up)) AS gone_2,
         sum(gave_up * n) AS gone_n
-    FROM clustered
-    GROUP BY ALL
+    FROM accumulated
+    GROUP BY grp, k
 ),
 -- every k up to the last has a row, even if no call ended with it
 filled AS (
-    SELECT /* by names */ tool, /* end by */ k, succeeded, gave_up, left_out, clusters, nn, done_2, done_n, gone_2, gone_n,
-        0 AS ss_next, 0 AS sn_next, 0 AS nn_next
-    FROM summed
+    SELECT grp, k, succeeded, gave_up, left_out, nn, done_2, done_n, gone_2, gone_n FROM summed
     UNION ALL
-    SELECT /* by names */ tool, /* end by */ 1 AS k, 0 AS succeeded, 0 AS gave_up, 0 AS left_out,
-        0 AS clusters, 0 AS nn, 0 AS done_2, 0 AS done_n, 0 AS gone_2, 0 AS gone_n, ss_next, sn_next, nn_next
-    FROM neighboured
-    UNION ALL
-    SELECT /* by names */ tool, /* end by */ attempt_numbers.k, 0 AS succeeded, 0 AS gave_up, 0 AS left_out,
-        0 AS clusters, 0 AS nn, 0 AS done_2, 0 AS done_n, 0 AS gone_2, 0 AS gone_n,
-        0 AS ss_next, 0 AS sn_next, 0 AS nn_next
-    FROM (SELECT /* by names */ tool, /* end by */ max(k) AS last_k FROM ended GROUP BY ALL) AS groups
+    SELECT groups.grp, attempt_numbers.k, 0 AS succeeded, 0 AS gave_up, 0 AS left_out, 0 AS nn, 0 AS done_2, 0 AS done_n, 0 AS gone_2,
+        0 AS gone_n
+    FROM groups
     JOIN (SELECT attempt_no AS k FROM numbered UNION SELECT 1) AS attempt_numbers ON attempt_numbers.k <= groups.last_k
 ),
 steps AS (
     SELECT
-        /* by names */ tool, /* end by */
+        grp,
         k,
         CAST(sum(succeeded) AS BIGINT) AS succeeded,
         CAST(sum(gave_up) AS BIGINT) AS gave_up,
         CAST(sum(left_out) AS BIGINT) AS left_out,
-        CAST(sum(clusters) AS BIGINT) AS new_clusters,
         sum(nn) AS nn,
         sum(done_2) AS done_2,
         sum(done_n) AS done_n,
         sum(gone_2) AS gone_2,
-        sum(gone_n) AS gone_n,
-        sum(ss_next) AS ss_next,
-        sum(sn_next) AS sn_next,
-        sum(nn_next) AS nn_next
+        sum(gone_n) AS gone_n
     FROM filled
-    GROUP BY ALL
+    GROUP BY grp, k
 ),
 with_totals AS (
     SELECT *,
-        CAST(sum(succeeded + gave_up) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS BIGINT) AS calls,
-        CAST(sum(succeeded + gave_up) OVER (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k DESC) AS BIGINT)
+        CAST(sum(succeeded + gave_up) OVER (PARTITION BY grp) AS BIGINT) AS calls,
+        CAST(sum(succeeded + gave_up) OVER (PARTITION BY grp ORDER BY k DESC) AS BIGINT)
             AS at_risk,
         CAST(sum(succeeded) OVER so_far AS BIGINT) AS done,
-        CAST(sum(new_clusters) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS BIGINT) AS clusters,
-        sum(nn) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS calls_2,
+        sum(nn) OVER (PARTITION BY grp) AS calls_2,
         sum(done_2) OVER so_far AS all_done_2,
         sum(done_n) OVER so_far AS all_done_n,
         sum(gone_2) OVER so_far - gone_2 AS all_gone_2,
         sum(gone_n) OVER so_far - gone_n AS all_gone_n
     FROM steps
-    WINDOW so_far AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k)
+    WINDOW so_far AS (PARTITION BY grp ORDER BY k)
 ),
 curve AS (
     SELECT *,
@@ -208,14 +225,16 @@ curve AS (
         calls - at_risk - (done - succeeded) AS censored_n
     FROM with_totals
     WHERE at_risk > 0
-    WINDOW so_far AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k)
+    WINDOW so_far AS (PARTITION BY grp ORDER BY k)
 ),
 -- the calls that succeeded at once show how alike neighbours are
 with_chain AS (
-    SELECT *,
+    SELECT c.*, u.clusters,
         max(CASE WHEN k = 1 THEN neighbour_effect(calls, done, all_done_2, all_done_n, calls_2, ss_next, sn_next, nn_next) END)
-            OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS chain
-    FROM curve
+            OVER (PARTITION BY c.grp) AS chain
+    FROM curve AS c
+    JOIN cluster_counts AS u ON u.grp = c.grp
+    LEFT JOIN neighboured AS b ON b.grp = c.grp
 ),
 with_effective AS (
     SELECT *,
@@ -240,7 +259,7 @@ SELECT
     succeeded,
     gave_up,
     1 - pending AS km,
-    coalesce(low, 1 - (1 - coalesce(lag(low) OVER (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY k), 0))
+    coalesce(low, 1 - (1 - coalesce(lag(low) OVER (PARTITION BY i.grp ORDER BY k), 0))
         * wilson_high(0, at_risk * effective / calls)) AS km_low,
     high AS km_high,
     done / calls AS naive,
@@ -253,5 +272,6 @@ SELECT
     clusters,
     calls / effective AS design_effect,
     at_risk < $min_n OR too_few_draws(clusters, calls, 0) AS too_few
-FROM with_intervals
+FROM with_intervals AS i
+JOIN groups AS g ON g.grp = i.grp
 ORDER BY /* by names */ tool, /* end by */ k

@@ -77,12 +77,15 @@ def folder_of(store: StorePaths) -> int:
 
 
 def descriptors_of(pid: int) -> set[str]:
-    """Return the paths of the open files of a process; those of a look at the journals and of a fold are closed soon."""
+    """Return the paths of the open files of a process; those of a look at the journals and of a fold are closed soon.
+
+    Shared libraries are left out: libffi keeps its own file open since version 3.5, in the process that loads it.
+    """
     found = set()
     for entry in Path(f"/proc/{pid}/fd").iterdir():
         with suppress(FileNotFoundError):  # closed after it was listed
             found.add(os.readlink(entry))
-    return found
+    return {path for path in found if ".so" not in Path(path).suffixes}
 
 
 def children_of(pid: int) -> list[str]:
