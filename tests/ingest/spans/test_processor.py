@@ -248,7 +248,6 @@ def _child(tracer: Tracer, outer: Any) -> None:
     tt.shutdown()
 
 
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 def test_a_forked_child_records_its_own_and_not_its_parents(
     provider: TracerProvider, tracer: Tracer, calls: Calls
 ) -> None:
