@@ -37,17 +37,17 @@
 -- next: query calibration --tool {tool}
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124; effective number of
 --   attempts: Kish 1965, Korn and Graubard 1998
-WITH scoped AS (
+WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT
         /* by */ tool, /* end by */
         confidence,
-        correct,
-        started_at,
-        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS draw,
         CASE WHEN confidence BETWEEN 0 AND 1
-             THEN CASE WHEN confidence < 0.5 THEN 1 WHEN confidence < 0.8 THEN 2 ELSE 3 END END AS rank
+             THEN CASE WHEN confidence < 0.5 THEN 1 WHEN confidence < 0.8 THEN 2 ELSE 3 END END AS rank,
+        started_at,
+        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS cluster,
+        /* rollups */ CAST(NULL AS BOOLEAN) AS pruned_correct, /* end rollups */
+        span_id AS attempt_span
     FROM attempts
-    LEFT JOIN judged ON judged.span_id = attempts.span_id
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -57,10 +57,10 @@ WITH scoped AS (
     SELECT
         /* by */ tool, /* end by */
         confidence,
-        correct,
+        CASE WHEN confidence < 0.5 THEN 1 WHEN confidence < 0.8 THEN 2 WHEN confidence IS NOT NULL THEN 3 END AS rank,
         started_at,
-        "cluster" AS draw,
-        CASE WHEN confidence < 0.5 THEN 1 WHEN confidence < 0.8 THEN 2 WHEN confidence IS NOT NULL THEN 3 END AS rank
+        "cluster",
+        correct AS pruned_correct
     FROM pruned_attempts
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
@@ -68,29 +68,55 @@ WITH scoped AS (
       AND ($tool IS NULL OR tool = $tool)
     /* end rollups */
 ),
+-- grp: a number of the group, faster to group and to join by than its names
+with_group AS NOT MATERIALIZED (
+    SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp FROM scoped
+),
+-- one row per band and cluster; the rank is NULL for attempts without a confidence
 clustered AS (
     SELECT
         /* by names */ tool, /* end by */
+        text_key(row(/* by names */ tool, /* end by */ 1)) AS grp,
         rank,
-        draw,
+        cluster,
         min(started_at) AS first,
-        CAST(count(correct) AS DOUBLE) AS n,
-        CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS s,
-        sum(confidence) FILTER (WHERE correct IS NOT NULL) AS sum_confidence,
         CAST(count(*) AS DOUBLE) AS attempts
     FROM scoped
     GROUP BY ALL
 ),
--- grp: a number shared by the rows of a group
-numbered AS (
-    SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp FROM clustered
+names AS (
+    SELECT DISTINCT /* by names */ tool, /* end by */ grp FROM clustered WHERE rank IS NOT NULL
+),
+labelled_attempts AS (
+    SELECT s.grp, s.rank, s.cluster, s.confidence, j.correct
+    FROM with_group AS s
+    JOIN judged AS j ON j.span_id = s.attempt_span
+    WHERE s.rank IS NOT NULL AND j.correct IS NOT NULL
+    /* rollups */
+    UNION ALL
+    SELECT grp, rank, "cluster", confidence, pruned_correct AS correct
+    FROM with_group
+    WHERE rank IS NOT NULL AND pruned_correct IS NOT NULL
+    /* end rollups */
+),
+labelled_clusters AS (
+    SELECT
+        grp,
+        rank,
+        cluster,
+        CAST(count(*) AS DOUBLE) AS n,
+        CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS s,
+        sum(confidence) AS sum_confidence
+    FROM labelled_attempts
+    GROUP BY grp, rank, cluster
 ),
 -- first_of_cluster: the start of the first attempt with any confidence or none, because the rollups of a day do not know the others
 banded AS (
-    SELECT c.*, f.first_of_cluster
-    FROM numbered AS c
-    JOIN (SELECT grp, draw, min(first) AS first_of_cluster FROM numbered GROUP BY grp, draw) AS f
-        ON f.grp = c.grp AND f.draw = c.draw
+    SELECT c.grp, c.rank, c.attempts, f.first_of_cluster, coalesce(l.n, 0.0) AS n, coalesce(l.s, 0.0) AS s, l.sum_confidence
+    FROM clustered AS c
+    JOIN (SELECT grp, cluster, min(first) AS first_of_cluster FROM clustered GROUP BY grp, cluster) AS f
+        ON f.grp = c.grp AND f.cluster = c.cluster
+    LEFT JOIN labelled_clusters AS l ON l.grp = c.grp AND l.rank = c.rank AND l.cluster = c.cluster
     WHERE c.rank IS NOT NULL
 ),
 -- the starts that several clusters share: these clusters have no order
@@ -110,7 +136,7 @@ in_order AS (
 ),
 counted AS (
     SELECT
-        /* by names */ tool, /* end by */
+        grp,
         rank,
         CAST(sum(n) AS BIGINT) AS n,
         CAST(sum(s) AS BIGINT) AS s,
@@ -120,7 +146,7 @@ counted AS (
         chained_clusters(s, n, s_before, n_before) AS effective,
         chained_clusters(n, attempts, n_before, attempts_before) AS effective_labelled
     FROM in_order
-    GROUP BY ALL
+    GROUP BY grp, rank
 )
 SELECT
     /* by names */ tool, /* end by */
@@ -138,4 +164,5 @@ SELECT
     n / nullif(effective, 0) AS design_effect,
     too_few_draws(clusters, n, $min_n) AS too_few
 FROM counted
+JOIN names ON names.grp = counted.grp
 ORDER BY /* by names */ tool, /* end by */ rank

@@ -96,12 +96,12 @@ placed AS (
     WHERE n <= 1 OR first IN (SELECT first FROM tied)
 ),
 with_cluster AS (
-    SELECT e.*, c.n AS cluster_n, c.place, c.n_before AS cluster_before, c.n_after AS cluster_after
+    SELECT e.kind, e.n, e.flagged_n, e.retryable_n, c.n AS cluster_n, c.place, c.n_before AS cluster_before, c.n_after AS cluster_after
     FROM numbered AS e
     JOIN placed AS c ON c.cluster = e.cluster
 ),
 in_order AS (
-    SELECT * EXCLUDE (place, kind),
+    SELECT *,
         CASE WHEN lag(place) OVER in_time = place - 1 THEN lag(n) OVER in_time END AS n_before,
         lag(flagged_n) OVER in_time AS flagged_before,
         lag(retryable_n) OVER in_time AS retryable_before
@@ -109,24 +109,14 @@ in_order AS (
     WHERE place IS NOT NULL
     WINDOW in_time AS (PARTITION BY kind ORDER BY place)
     UNION ALL
-    SELECT * EXCLUDE (place, kind), NULL AS n_before, NULL AS flagged_before, NULL AS retryable_before
+    SELECT *, NULL AS n_before, NULL AS flagged_before, NULL AS retryable_before
     FROM with_cluster
     WHERE place IS NULL
 ),
-counted AS (
+sums AS (
     SELECT
-        /* by names */ tool, /* end by */
-        /* unless by code */ code, /* end unless */
-        type,
-        pattern,
-        CAST(sum(n) AS BIGINT) AS n,
-        min(first_seen) AS first_seen,
-        max(last_seen) AS last_seen,
-        CAST(sum(retryable_n) AS BIGINT) AS retryable_n,
-        CAST(sum(flagged_n) AS BIGINT) AS flagged_n,
+        kind,
         chained_clusters(retryable_n, flagged_n, retryable_before, flagged_before) AS flagged_effective,
-        arg_max(last_call_id, last_ordinal) AS example_call_id,
-        arg_max(last_message, last_ordinal) AS message,
         sum(1.0 * n * n) AS ss,
         sum(n * cluster_n) AS sn,
         sum(n / cluster_n) AS clusters_n,
@@ -134,6 +124,23 @@ counted AS (
         sum(1e0 * n * cluster_before) AS nn_next,
         coalesce(sum(1e0 * n * cluster_before), 0) + coalesce(sum(1e0 * n * cluster_after), 0) AS sn_next
     FROM in_order
+    GROUP BY kind
+),
+counted AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        /* unless by code */ code, /* end unless */
+        type,
+        pattern,
+        kind,
+        CAST(sum(n) AS BIGINT) AS n,
+        min(first_seen) AS first_seen,
+        max(last_seen) AS last_seen,
+        CAST(sum(retryable_n) AS BIGINT) AS retryable_n,
+        CAST(sum(flagged_n) AS BIGINT) AS flagged_n,
+        arg_max(last_call_id, last_ordinal) AS example_call_id,
+        arg_max(last_message, last_ordinal) AS message
+    FROM numbered
     GROUP BY ALL
 ),
 totals AS (
@@ -142,7 +149,7 @@ totals AS (
         CAST(round(sum(clusters_n) OVER ()) AS BIGINT) AS clusters,
         sum(sn) OVER () AS nn,
         sum(nn_next) OVER () AS all_nn_next
-    FROM counted
+    FROM (SELECT c.*, s.* EXCLUDE (kind) FROM counted AS c JOIN sums AS s ON s.kind = c.kind) AS with_sums
 ),
 with_effect AS (
     SELECT *, chained_n(clusters, total, n, ss, sn, nn, ss_next, sn_next, all_nn_next) AS effective

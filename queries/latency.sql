@@ -89,33 +89,31 @@ summed AS (
     FROM scoped
     GROUP BY ALL
 ),
-with_percentiles AS (
-    SELECT
-        /* by */ tool, /* end by */
-        cluster,
-        started_at,
-        finished,
-        ms,
-        quantile_cont(ms, 0.5) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS middle,
-        quantile_cont(ms, 0.95) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS slow
-    FROM scoped
+-- grp: a number of the group, faster to group and to join by than its names
+totals AS (
+    SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp FROM summed
+),
+with_group AS NOT MATERIALIZED (
+    SELECT text_key(row(/* by names */ tool, /* end by */ 1)) AS grp, cluster, started_at, finished, ms
+    FROM (SELECT /* by */ tool, /* end by */ cluster, started_at, finished, ms FROM scoped) AS named
 ),
 per_cluster AS (
     SELECT
-        /* by names */ tool, /* end by */
-        cluster,
-        min(started_at) FILTER (WHERE finished) AS first,
-        count(*) FILTER (WHERE finished) AS ran,
-        count(*) FILTER (WHERE finished AND ms IS NULL) AS untimed,
-        count(ms) AS n,
-        count(*) FILTER (WHERE ms > middle) AS n_above_p50,
-        count(*) FILTER (WHERE ms > slow) AS n_above_p95
-    FROM with_percentiles
-    GROUP BY ALL
+        a.grp,
+        a.cluster,
+        min(a.started_at) FILTER (WHERE a.finished) AS first,
+        count(*) FILTER (WHERE a.finished) AS ran,
+        count(*) FILTER (WHERE a.finished AND a.ms IS NULL) AS untimed,
+        count(a.ms) AS n,
+        count(*) FILTER (WHERE a.ms > t.p50) AS n_above_p50,
+        count(*) FILTER (WHERE a.ms > t.p95) AS n_above_p95
+    FROM with_group AS a
+    JOIN totals AS t ON t.grp = a.grp
+    GROUP BY a.grp, a.cluster
 ),
 -- the starts that several clusters share: these clusters have no order
 tied AS (
-    SELECT first FROM per_cluster WHERE ran > 1 GROUP BY /* by names */ tool, /* end by */ first HAVING count(*) > 1
+    SELECT first FROM per_cluster WHERE ran > 1 GROUP BY grp, first HAVING count(*) > 1
 ),
 -- each cluster of several attempts with the one before it: neighbours in time may be alike
 in_order AS (
@@ -127,7 +125,7 @@ in_order AS (
         lag(n_above_p95) OVER in_time AS above_p95_before
     FROM per_cluster
     WHERE ran > 1 AND first NOT IN (SELECT first FROM tied)
-    WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY first)
+    WINDOW in_time AS (PARTITION BY grp ORDER BY first)
     UNION ALL
     SELECT *, NULL AS ran_before, NULL AS untimed_before, NULL AS n_before, NULL AS above_p50_before, NULL AS above_p95_before
     FROM per_cluster
@@ -135,37 +133,28 @@ in_order AS (
 ),
 clustered AS (
     SELECT
-        /* by names */ tool, /* end by */
+        grp,
         count(*) FILTER (WHERE n > 0) AS clusters,
         chained_clusters(untimed, ran, untimed_before, ran_before) AS untimed_effective,
         chained_clusters(n_above_p50, n, above_p50_before, n_before) AS p50_effective,
         chained_clusters(n_above_p95, n, above_p95_before, n_before) AS p95_effective
     FROM in_order
-    GROUP BY ALL
+    GROUP BY grp
 ),
--- grp: the same number for all rows of a group
 numbered AS (
-    SELECT s.*, k.clusters, k.untimed_effective, k.p50_effective, k.p95_effective
-    FROM (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM summed) AS s
-    JOIN (
-        SELECT clusters, untimed_effective, p50_effective, p95_effective,
-            row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp
-        FROM clustered
-    ) AS k ON k.grp = s.grp
+    SELECT s.*, coalesce(k.clusters, 0) AS clusters, k.untimed_effective, k.p50_effective, k.p95_effective
+    FROM totals AS s
+    LEFT JOIN clustered AS k ON k.grp = s.grp
 ),
 -- durations equal to one part in a thousand, the shortest first; n_to: durations up to this one
 steps AS (
     SELECT grp, lowest, highest, sum(n) OVER (PARTITION BY grp ORDER BY lowest) AS n_to
     FROM (
-        SELECT *, dense_rank() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp
-        FROM (
-            SELECT /* by names */ tool, /* end by */ round(1000 * ln(greatest(ms, 1e-6))) AS step,
-                min(ms) AS lowest, max(ms) AS highest, count(ms) AS n
-            FROM with_percentiles
-            GROUP BY ALL
-        )
+        SELECT grp, round(1000 * ln(greatest(ms, 1e-6))) AS step, min(ms) AS lowest, max(ms) AS highest, count(ms) AS n
+        FROM with_group
+        WHERE ms IS NOT NULL
+        GROUP BY grp, step
     )
-    WHERE n > 0
 ),
 ranks AS (
     SELECT

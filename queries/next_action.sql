@@ -8,6 +8,7 @@
 --   ask_user      if the next attempt in the conversation waited for a person, or belongs to another run (another trace,
 --                 both attempts inside a span); not followed if the same trace continues; otherwise unknown
 --   human_review  as ask_user, except that another run leaves it unknown
+-- If attempts of several traces start next, in the same microsecond, and none of them waited, it is unknown.
 -- A retry succeeded if a later attempt of the call did not report an error; NULL if no later attempt finished. For all
 -- other cases, success is the label of the attempt; without a label it is unknown.
 --
@@ -58,12 +59,13 @@ WITH scoped AS NOT MATERIALIZED (
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- when the attempts of a conversation (talk: its number) started, of any tool; several may have started at once
+-- when the attempts of a conversation (talk: its number) started, of any tool; several may have started at once. run: their
+-- trace, NULL if they are of several
 starts AS (
     SELECT
         cluster_hash AS talk,
         started_at AS at_time,
-        text_key(min(trace_id)) AS run,
+        CASE WHEN min(text_key(trace_id)) = max(text_key(trace_id)) THEN min(text_key(trace_id)) END AS run,
         bool_and(parent_span_id IS NOT NULL) AS inside,
         bool_or(ending IN ('paused', 'declined', 'expired') OR span_id IN (SELECT span_id FROM gates)) AS waited
     FROM attempts
@@ -160,23 +162,26 @@ attempts_with_outcome AS (
     FROM followed_or_not
     LEFT JOIN judged AS j ON j.span_id = attempt_span
 ),
--- grp: a number of the group, faster to join and to order by than its names
+-- grp: a number of the group, faster to group and to order by than its names; integers, because the rows are sorted
 per_cluster AS (
     SELECT
-        /* by names */ tool, /* end by */
-        text_key(row(/* by names */ tool, /* end by */ 1)) AS grp,
+        grp,
         advice,
         cluster,
         min(started) AS first,
-        count(*) AS n,
-        count(was_followed) AS observed,
-        count(*) FILTER (WHERE was_followed) AS followed,
-        count(succeeded) FILTER (WHERE was_followed) AS n_when_followed,
-        count(*) FILTER (WHERE was_followed AND succeeded) AS good_when_followed,
-        count(succeeded) FILTER (WHERE NOT was_followed) AS n_when_not,
-        count(*) FILTER (WHERE NOT was_followed AND succeeded) AS good_when_not
-    FROM attempts_with_outcome
-    GROUP BY ALL
+        CAST(count(*) AS INTEGER) AS n,
+        CAST(count(was_followed) AS INTEGER) AS observed,
+        CAST(count(*) FILTER (WHERE was_followed) AS INTEGER) AS followed,
+        CAST(count(succeeded) FILTER (WHERE was_followed) AS INTEGER) AS n_when_followed,
+        CAST(count(*) FILTER (WHERE was_followed AND succeeded) AS INTEGER) AS good_when_followed,
+        CAST(count(succeeded) FILTER (WHERE NOT was_followed) AS INTEGER) AS n_when_not,
+        CAST(count(*) FILTER (WHERE NOT was_followed AND succeeded) AS INTEGER) AS good_when_not
+    FROM (SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp FROM attempts_with_outcome) AS numbered
+    GROUP BY grp, advice, cluster
+),
+names AS (
+    SELECT DISTINCT /* by names */ tool, /* end by */ text_key(row(/* by names */ tool, /* end by */ 1)) AS grp
+    FROM (SELECT /* by */ tool, /* end by */ 1 AS one FROM scoped WHERE finished AND in_scope) AS named
 ),
 -- one row per cluster of a group; n: its finished attempts, with any advice or none
 clusters AS (
@@ -209,7 +214,7 @@ with_cluster AS (
     JOIN placed AS c ON c.grp = a.grp AND c.cluster = a.cluster
 ),
 in_order AS (
-    SELECT * EXCLUDE (grp, place),
+    SELECT * EXCLUDE (place),
         CASE WHEN lag(place) OVER in_time = place - 1 THEN lag(n) OVER in_time END AS n_before,
         lag(observed) OVER in_time AS observed_before,
         lag(followed) OVER in_time AS followed_before,
@@ -221,14 +226,14 @@ in_order AS (
     WHERE place IS NOT NULL
     WINDOW in_time AS (PARTITION BY grp, advice ORDER BY place)
     UNION ALL
-    SELECT * EXCLUDE (grp, place), NULL AS n_before, NULL AS observed_before, NULL AS followed_before,
+    SELECT * EXCLUDE (place), NULL AS n_before, NULL AS observed_before, NULL AS followed_before,
         NULL AS n_followed_before, NULL AS good_followed_before, NULL AS n_not_before, NULL AS good_not_before
     FROM with_cluster
     WHERE place IS NULL
 ),
 counted AS (
     SELECT
-        /* by names */ tool, /* end by */
+        grp,
         advice,
         CAST(sum(n) AS BIGINT) AS n,
         sum(1e0 * n * n) AS ss,
@@ -248,7 +253,7 @@ counted AS (
         CAST(sum(good_when_not) AS BIGINT) AS good_when_not,
         chained_clusters(good_when_not, n_when_not, good_not_before, n_not_before) AS effective_when_not
     FROM in_order
-    GROUP BY ALL
+    GROUP BY grp, advice
 ),
 totals AS (
     SELECT *,
@@ -257,7 +262,7 @@ totals AS (
         sum(sn) OVER of_group AS nn,
         sum(nn_next) OVER of_group AS all_nn_next
     FROM counted
-    WINDOW of_group AS (PARTITION BY /* by names */ tool, /* end by */ 1)
+    WINDOW of_group AS (PARTITION BY grp)
 ),
 with_effect AS (
     SELECT *, chained_n(clusters_of_group, finished, n, ss, sn, nn, ss_next, sn_next, all_nn_next) AS advised_effective
@@ -287,6 +292,7 @@ SELECT
     too_few_draws(clusters, observed, $min_n) AS too_few,
     clusters,
     observed / nullif(followed_effective, 0) AS design_effect
-FROM with_effect
+FROM with_effect AS e
+JOIN names AS g ON g.grp = e.grp
 WHERE advice IS NOT NULL
 ORDER BY n DESC, /* by names */ tool, /* end by */ advice

@@ -150,70 +150,76 @@ call_totals AS NOT MATERIALIZED (
     SELECT * FROM multi_calls
 ),
 timed AS (
-    SELECT /* by names */ tool, /* end by */ quantile_cont(ms, 0.95) FILTER (WHERE NOT from_cache) AS p95
+    SELECT
+        text_key(row(/* by names */ tool, /* end by */ 1)) AS grp,
+        quantile_cont(ms, 0.95) FILTER (WHERE NOT from_cache) AS p95
     FROM scoped
     GROUP BY ALL
 ),
-per_cluster AS (
-    SELECT
-        /* by names */ tool, /* end by */
-        call_tool,
-        cluster,
-        count(*) AS calls,
-        count(*) FILTER (WHERE failed) AS failed_calls,
-        sum(attempts) AS attempts,
-        min(first_us) AS first_us,
-        sum(ms) FILTER (WHERE failed) AS failed_ms,
-        count(ms) FILTER (WHERE failed) AS timed,
-        max(last_failed_us) AS last_failed_us
-    FROM call_totals
-    GROUP BY ALL
-),
--- a conversation can call several tools
+-- grp: a number of the group, faster to group and to join by than its names
 group_clusters AS (
-    SELECT
-        /* by names */ tool, /* end by */
-        cluster,
-        sum(calls) AS calls,
-        sum(failed_calls) AS failed_calls,
-        min(first_us) AS first_us
-    FROM per_cluster
-    GROUP BY ALL
+    SELECT grp, cluster, count(*) AS calls, count(*) FILTER (WHERE failed) AS failed_calls, min(first_us) AS first_us
+    FROM (SELECT text_key(row(/* by names */ tool, /* end by */ 1)) AS grp, cluster, failed, first_us FROM call_totals) AS numbered
+    GROUP BY grp, cluster
 ),
 -- the starts that several clusters share: these clusters have no order
 tied AS (
-    SELECT first_us FROM group_clusters WHERE calls > 1 GROUP BY /* by names */ tool, /* end by */ first_us HAVING count(*) > 1
+    SELECT first_us FROM group_clusters WHERE calls > 1 GROUP BY grp, first_us HAVING count(*) > 1
 ),
 -- each cluster of several calls with the one before it: neighbours in time may be alike
 in_order AS (
     SELECT *, lag(calls) OVER in_time AS calls_before, lag(failed_calls) OVER in_time AS failed_before
     FROM group_clusters
     WHERE calls > 1 AND first_us NOT IN (SELECT first_us FROM tied)
-    WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ 1 ORDER BY first_us)
+    WINDOW in_time AS (PARTITION BY grp ORDER BY first_us)
     UNION ALL
     SELECT *, NULL AS calls_before, NULL AS failed_before
     FROM group_clusters
     WHERE calls <= 1 OR first_us IN (SELECT first_us FROM tied)
 ),
 clustered AS (
-    SELECT
-        /* by names */ tool, /* end by */
-        count(*) AS clusters,
-        chained_clusters(failed_calls, calls, failed_before, calls_before) AS effective
+    SELECT grp, count(*) AS clusters, chained_clusters(failed_calls, calls, failed_before, calls_before) AS effective
     FROM in_order
-    GROUP BY ALL
+    GROUP BY grp
+),
+-- calls by part of the window, tool, version and error
+parts AS (
+    SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp
+    FROM (
+        SELECT
+            /* by names */ tool, /* end by */
+            call_tool,
+            CAST(floor((at_us - w.first_us) * 4e3 / (1 + w.last_us - w.first_us)) AS BIGINT) AS part,
+            release,
+            code,
+            count(*) AS calls,
+            count(*) FILTER (WHERE failed) AS failed_calls,
+            sum(attempts) AS attempts,
+            sum(ms) FILTER (WHERE failed) AS failed_ms,
+            count(ms) FILTER (WHERE failed) AS timed,
+            min(CASE WHEN failed THEN at_us END) AS first_failed_us,
+            max(last_failed_us) AS last_failed_attempt_us,
+            max(CASE WHEN failed THEN at_us END) AS last_failed_us,
+            max(CASE WHEN NOT failed THEN at_us END) AS last_worked_us,
+            max(at_us) AS last_us,
+            arg_max(message, at_us) AS message
+        FROM call_totals
+        CROSS JOIN bounds AS w
+        GROUP BY ALL
+    )
 ),
 tool_totals AS (
     SELECT
         /* by names */ tool, /* end by */
+        grp,
         call_tool,
         sum(calls) AS calls,
         sum(failed_calls) AS failed_calls,
         sum(attempts) AS attempts,
         sum(failed_ms) AS failed_ms,
         sum(timed) AS timed,
-        max(last_failed_us) AS last_failed_us
-    FROM per_cluster
+        max(last_failed_attempt_us) AS last_failed_us
+    FROM parts
     GROUP BY ALL
 ),
 -- the calls of each tool in the 7 days before, without the order of attempts because that is cheap: a call failed if all did
@@ -315,6 +321,7 @@ baselines AS (
 counted AS (
     SELECT
         /* by names */ tool, /* end by */
+        grp,
         coalesce(sum(calls), 0) AS calls,
         coalesce(sum(failed_calls), 0) AS failed_calls,
         sum(attempts) AS attempts,
@@ -334,11 +341,9 @@ counted AS (
 with_intervals AS (
     SELECT c.*, t.p95, k.clusters, k.effective,
         CASE WHEN c.failed_calls = 0 THEN 0.0 ELSE c.failed_calls * c.cost_ms END AS hurt_ms
-    FROM (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM counted) AS c
-    JOIN (SELECT p95, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM timed) AS t
-        ON t.grp = c.grp
-    JOIN (SELECT clusters, effective, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM clustered) AS k
-        ON k.grp = c.grp
+    FROM counted AS c
+    JOIN timed AS t ON t.grp = c.grp
+    JOIN clustered AS k ON k.grp = c.grp
 ),
 -- 95 % interval of the rate
 bounded AS (
@@ -347,27 +352,6 @@ bounded AS (
         cluster_low(failed_calls, calls, effective) AS low,
         cluster_high(failed_calls, calls, effective) AS high
     FROM with_intervals
-),
--- calls by part of the window, version and error; grp: the number of the group
-parts AS (
-    SELECT *, dense_rank() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp
-    FROM (
-        SELECT
-            /* by names */ tool, /* end by */
-            CAST(floor((at_us - w.first_us) * 4e3 / (1 + w.last_us - w.first_us)) AS BIGINT) AS part,
-            release,
-            code,
-            count(*) AS calls,
-            count(*) FILTER (WHERE failed) AS failed_calls,
-            min(CASE WHEN failed THEN at_us END) AS first_failed_us,
-            max(CASE WHEN failed THEN at_us END) AS last_failed_us,
-            max(CASE WHEN NOT failed THEN at_us END) AS last_worked_us,
-            max(at_us) AS last_us,
-            arg_max(message, at_us) AS message
-        FROM call_totals
-        CROSS JOIN bounds AS w
-        GROUP BY ALL
-    )
 ),
 group_totals AS (
     SELECT
@@ -379,7 +363,7 @@ group_totals AS (
         max(p.last_us) AS last_us,
         greatest(1.0, least(max(b.calls / b.effective), max(1.0 * b.calls / b.clusters))) AS effect
     FROM parts AS p
-    JOIN (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM bounded) AS b ON b.grp = p.grp
+    JOIN bounded AS b ON b.grp = p.grp
     GROUP BY p.grp
 ),
 -- log_likelihood: of one rate up to a part and a higher rate after it, in independent calls
@@ -466,7 +450,7 @@ with_causes AS (
         CASE WHEN c.changed_us IS NOT NULL THEN c.after_failed END AS failed_since, c.last_failures, c.code, c.message,
         CASE WHEN c.changed_us IS NOT NULL AND r.version_since <> r.version_before THEN r.version_since END AS version_since,
         CASE WHEN c.changed_us IS NOT NULL AND r.version_since <> r.version_before THEN r.version_before END AS version_before
-    FROM (SELECT *, row_number() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM bounded) AS b
+    FROM bounded AS b
     JOIN causes AS c ON c.grp = b.grp
     LEFT JOIN releases AS r ON r.grp = b.grp
 ),
