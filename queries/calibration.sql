@@ -124,7 +124,8 @@ scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these co
       AND ($tool IS NULL OR tool = $tool)
     /* end rollups */
 ),
--- cluster: a number of the conversation or trace; unit: what it is ordered by in both engines. grp: a number of the group, faster to group and to join by than its names
+-- grp: a number of the group, faster to group and to join by than its names; cluster: one of the conversation or trace; unit: what
+-- clusters are ordered by, equal in both engines
 with_group AS NOT MATERIALIZED (
     SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp FROM scoped
 ),

@@ -35,62 +35,48 @@
 -- next: query calibration
 -- source: Wilson score interval (Wilson 1927) of the effective number of attempts (Kish 1965, Korn and Graubard 1998);
 --   interval of the difference: Zou 2007 (MOVER); z = 1.959963984540054
-WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
+WITH judgements AS (
+    -- one row per window and cluster: n attempts, s right, m: sum of confidence; first: the start of the first attempt, labelled
+    -- or not, because the rollups of a day do not know the others
     SELECT
-        CASE WHEN $since IS NULL OR started_at >= $since THEN 'now' ELSE 'before' END AS period,
-        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS draw,
-        started_at,
-        CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
-        /* rollups */ CAST(NULL AS BOOLEAN) AS pruned_correct, /* end rollups */
-        span_id AS attempt_span
-    FROM attempts
-    WHERE is_finished(status, ending)
-      AND (coalesce($before, $since) IS NULL OR started_at >= coalesce($before, $since))
-      AND ($until IS NULL OR started_at < $until)
-      AND ($tool IS NULL OR tool = $tool)
-    /* rollups */
-    UNION ALL BY NAME
-    SELECT
-        CASE WHEN $since IS NULL OR started_at >= $since THEN 'now' ELSE 'before' END AS period,
-        "cluster" AS draw,
-        started_at,
-        confidence AS p,
-        correct AS pruned_correct
-    FROM pruned_attempts
-    WHERE is_finished(status, ending)
-      AND (coalesce($before, $since) IS NULL OR started_at >= coalesce($before, $since))
-      AND ($until IS NULL OR started_at < $until)
-      AND ($tool IS NULL OR tool = $tool)
-    /* end rollups */
-),
--- the start of the first attempt of a cluster, labelled or not, because the rollups of a day do not know the others
-starts AS (
-    SELECT period, draw, min(started_at) AS first FROM scoped GROUP BY period, draw
-),
-labelled_attempts AS (
-    SELECT s.period, s.draw, s.p, j.correct
-    FROM scoped AS s
-    JOIN judged AS j ON j.span_id = s.attempt_span
-    WHERE s.p IS NOT NULL AND j.correct IS NOT NULL
-    /* rollups */
-    UNION ALL
-    SELECT period, draw, p, pruned_correct AS correct FROM scoped WHERE p IS NOT NULL AND pruned_correct IS NOT NULL
-    /* end rollups */
-),
--- one row per window and cluster: n attempts, s right, m: sum of confidence
-judgements AS (
-    SELECT l.*, a.first
+        period,
+        draw,
+        min(started_at) AS first,
+        CAST(count(*) FILTER (WHERE judged) AS DOUBLE) AS n,
+        sum(CASE WHEN judged THEN CAST(confidence AS DOUBLE) ELSE 0.0 END) AS m,
+        sum(CASE WHEN judged AND correct THEN 1.0 ELSE 0.0 END) AS s
     FROM (
         SELECT
-            period,
-            draw,
-            CAST(count(*) AS DOUBLE) AS n,
-            sum(p) AS m,
-            CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS s
-        FROM labelled_attempts
-        GROUP BY period, draw
-    ) AS l
-    JOIN starts AS a ON a.period = l.period AND a.draw = l.draw
+            CASE WHEN $since IS NULL OR c.started_at >= $since THEN 'now' ELSE 'before' END AS period,
+            /* rollups */ coalesce(md5_number_lower(draw_key(c.conversation_id, c.trace_id)), /* end rollups */ c.cluster_hash /* rollups */ ) /* end rollups */ AS draw,
+            c.started_at,
+            c.confidence,
+            j.correct,
+            coalesce(c.confidence BETWEEN 0 AND 1, false) AND j.correct IS NOT NULL AS judged
+        FROM attempts AS c
+        LEFT JOIN judged AS j ON j.span_id = c.span_id
+        WHERE is_finished(c.status, c.ending)
+          AND (coalesce($before, $since) IS NULL OR c.started_at >= coalesce($before, $since))
+          AND ($until IS NULL OR c.started_at < $until)
+          AND ($tool IS NULL OR c.tool = $tool)
+        /* rollups */
+        UNION ALL
+        SELECT
+            CASE WHEN $since IS NULL OR started_at >= $since THEN 'now' ELSE 'before' END AS period,
+            "cluster" AS draw,
+            started_at,
+            confidence,
+            correct,
+            confidence IS NOT NULL AND correct IS NOT NULL AS judged
+        FROM pruned_attempts
+        WHERE is_finished(status, ending)
+          AND (coalesce($before, $since) IS NULL OR started_at >= coalesce($before, $since))
+          AND ($until IS NULL OR started_at < $until)
+          AND ($tool IS NULL OR tool = $tool)
+        /* end rollups */
+    )
+    GROUP BY period, draw
+    HAVING count(*) FILTER (WHERE judged) > 0
 ),
 -- the starts that several clusters share: these clusters have no order
 tied AS (
