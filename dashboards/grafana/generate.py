@@ -211,7 +211,7 @@ def _database() -> Json:
 
 
 def _tool() -> Json:
-    return _query_variable("tool", "Tool", PanelQuery("ranking", ("tool",)).sql({"tool": "tool"}), refresh=2)
+    return _query_variable("tool", "Tool", PanelQuery("failure_rate", ("tool",)).sql({"tool": "tool"}), refresh=2)
 
 
 def _query_variable(name: str, label: str, sql: str, refresh: int) -> Json:
