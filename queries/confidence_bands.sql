@@ -92,6 +92,7 @@ labelled_attempts AS (
     FROM with_group AS s
     JOIN judged AS j ON j.span_id = s.attempt_span
     WHERE s.rank IS NOT NULL AND j.correct IS NOT NULL
+      AND s.attempt_span IS NOT NULL  -- else DuckDB reads the pruned attempts too, which have no span id
     /* rollups */
     UNION ALL
     SELECT grp, rank, "cluster", confidence, pruned_correct AS correct

@@ -181,7 +181,7 @@ per_cluster AS (
 ),
 names AS (
     SELECT DISTINCT /* by names */ tool, /* end by */ text_key(row(/* by names */ tool, /* end by */ 1)) AS grp
-    FROM (SELECT /* by */ tool, /* end by */ 1 AS one FROM scoped WHERE finished AND in_scope) AS named
+    FROM (SELECT /* by */ tool, /* end by */ span_id FROM scoped WHERE finished AND in_scope) AS named
 ),
 -- one row per cluster of a group; n: its finished attempts, with any advice or none
 clusters AS (

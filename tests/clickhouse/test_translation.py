@@ -130,6 +130,12 @@ def test_names_stay_as_they_are_written() -> None:
     assert str(to_clickhouse(sql)) == expected
 
 
+def test_a_step_that_is_used_once_has_no_hint_for_duckdb() -> None:
+    for hint in ("", "NOT MATERIALIZED", "MATERIALIZED"):
+        sql = f"WITH named AS {hint} (SELECT tool FROM attempts) SELECT tool FROM named"
+        assert str(to_clickhouse(sql)) == "WITH named AS (SELECT tool FROM attempts) SELECT tool FROM named"
+
+
 def test_the_compiled_build_of_sqlglot_translates_as_the_plain_one() -> None:
     if sqlglot.parser.__file__.endswith(".py"):
         pytest.skip(

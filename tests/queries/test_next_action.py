@@ -157,6 +157,17 @@ def test_a_paused_next_attempt_counts_as_ask_user(engine, step, advice):
     assert counts_of(engine(asking, *later)) == (1, 1, 0), "only what comes next counts"
 
 
+@pytest.mark.parametrize("advice", ["ask_user", "human_review"])
+def test_several_runs_that_go_on_in_one_microsecond_say_nothing(engine, step, advice):
+    inside = {"parent_span_id": "f" * 16}
+    asking = step(0, advice, trace_id="b" * 32, **inside)
+    own, other = step(5, trace_id="b" * 32, **inside), step(5, trace_id="a" * 32, **inside)
+    assert counts_of(engine(asking, own, other)) == (1, 0, 0)
+    assert counts_of(engine(asking, own, step(5, trace_id="b" * 32, **inside))) == (1, 1, 0), "one run went on twice"
+    paused = step(5, trace_id="c" * 32, ending="paused", status=None)
+    assert counts_of(engine(asking, own, paused)) == (1, 1, 1), "one of them waited"
+
+
 def test_another_run_is_the_users_turn_and_no_review(engine, step):
     inside = {"parent_span_id": "f" * 16}
     for advice, observed in (("ask_user", 1), ("human_review", 0)):

@@ -253,7 +253,7 @@ def extract_temp_tables(tree: Node) -> list[tuple[str, Node]]:
         if table.name in uses and (holder is None or holder.alias != table.name):
             uses[table.name] += 1
     for cte in ctes.values():
-        cte.set("materialized", None)  # ClickHouse knows neither MATERIALIZED nor NOT MATERIALIZED
+        cte.set("materialized", None)  # ClickHouse refuses NOT MATERIALIZED, and MATERIALIZED is not needed here
         if is_recursive(cte):
             cte.set("this", _with_own_names(cte))
     materialized = {name for name, count in uses.items() if count > 1}
