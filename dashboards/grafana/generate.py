@@ -90,12 +90,12 @@ def overview_panels() -> list[Panel]:
         table("Retries", PanelQuery("retries", tool), ("tool", *RETRIES), colours={"amplification": AMPLIFICATION}),
         table("Confidence and accuracy", PanelQuery("gap"), JUDGED, colours={"gap": GAP}, width=12),
         table("Confidence bands", PanelQuery("confidence_bands", tool), ("tool", *BANDS), width=12),
-        table("Calibration of the confidence", _once("calibration", tool), ("tool", *CALIBRATED), colours={"gap": GAP}),
-        table("Confidence thresholds", _once("thresholds", tool), ("tool", *THRESHOLDS)),
+        table("Calibration of the confidence", PanelQuery("calibration", tool), ("tool", *CALIBRATED), colours={"gap": GAP}),
+        table("Confidence thresholds", PanelQuery("thresholds", tool), ("tool", *THRESHOLDS)),
         table("Incidents", PanelQuery("incidents", tool), ("tool", *INCIDENTS)),
         table("Waiting for a person", PanelQuery("gates", tool), ("tool", *GATES), colours={"waiting": COVER}),
         table("New tools, versions and codes", PanelQuery("changes"), PanelQuery("changes").columns),
-        table("Circuit breaker simulation", _once("breaker", tool), ("tool", *BREAKER)),
+        table("Circuit breaker simulation", PanelQuery("breaker", tool), ("tool", *BREAKER)),
     ]  # fmt: skip
 
 
@@ -120,11 +120,11 @@ def tool_panels() -> list[Panel]:
         table("Confidence bands", _of("confidence_bands"), BANDS, width=12),
         bars("Confidence and accuracy by band", _of("confidence_bands"), "band", ("mean_confidence", "accuracy"),
             width=8),
-        table("Reliability", _once("reliability", one_tool=True), RELIABLE, width=16),
-        table("Calibration of the confidence", _once("calibration", one_tool=True), CALIBRATED, colours={"gap": GAP},
+        table("Reliability", _of("reliability"), RELIABLE, width=16),
+        table("Calibration of the confidence", _of("calibration"), CALIBRATED, colours={"gap": GAP},
             height=5),
-        table("Confidence thresholds", _once("thresholds", one_tool=True), THRESHOLDS, width=12),
-        table("Circuit breaker simulation", _once("breaker", one_tool=True), BREAKER, width=12),
+        table("Confidence thresholds", _of("thresholds"), THRESHOLDS, width=12),
+        table("Circuit breaker simulation", _of("breaker"), BREAKER, width=12),
         table("Incidents", _of("incidents"), INCIDENTS),
         table("Waiting for a person", _of("gates"), GATES, colours={"waiting": COVER}),
         table("Latest attempts", _of("recent", limit=100), ("ended_at", "status", "ending", "code", "duration_ms",
@@ -148,10 +148,6 @@ DASHBOARDS: Final = {"overview.json": overview, "tool.json": tool}
 
 def _of(name: str, by: tuple[str, ...] = (), **params: object) -> PanelQuery:
     return PanelQuery(name, by, params, one_tool=True)
-
-
-def _once(name: str, by: tuple[str, ...] = (), *, one_tool: bool = False) -> PanelQuery:
-    return PanelQuery(name, by, one_tool=one_tool, once=True)
 
 
 def dashboard(title: str, uid: str, panels: Sequence[Panel], *, one_tool: bool) -> Json:

@@ -20,11 +20,10 @@ from tooltrace.analysis import find
 from tooltrace.analysis.query import Query
 from tooltrace.clickhouse.attribute_sql import quote_identifier
 from tooltrace.clickhouse.sql.functions import SETTINGS
-from tooltrace.clickhouse.sql.translate import TranslatedQuery, to_clickhouse
+from tooltrace.clickhouse.sql.translate import TempTable, TranslatedQuery, to_clickhouse
 from tooltrace.errors import QueryError
 from tooltrace.store.views import NAMES
 
-MATERIALIZED: Final = "MATERIALIZED"
 DATABASE: Final = "${database:raw}"
 TOOL: Final = "${tool:percentencode}"
 _STARTS: Final = "toUnixTimestamp64Milli($__fromTime_ms)"
@@ -43,8 +42,6 @@ MACROS: Final[Mapping[str, tuple[Any, str]]] = {
 }
 """Placeholder value of each parameter during translation, and the Grafana macro that replaces it."""
 
-_ONCE: Final = {"enable_materialized_cte": 1}
-
 
 @dataclass(frozen=True, slots=True)
 class PanelQuery:
@@ -56,11 +53,6 @@ class PanelQuery:
     """Values of parameters; the dashboard sets those in :data:`MACROS` itself."""
     one_tool: bool = False
     """Whether the query covers only the dashboard's tool."""
-    once: bool = False
-    """Whether steps that are used several times are materialized; longer queries take minutes otherwise.
-
-    Needs ClickHouse 26.3.
-    """
 
     @property
     def definition(self) -> Query:
@@ -85,10 +77,10 @@ class PanelQuery:
             self.require(columns.values())
             named = ", ".join(f"{old} AS {new}" if old != new else old for new, old in columns.items())
             sql = f"SELECT {named} FROM ({sql})" + (f" ORDER BY {order}" if order else "")
-        text = qualify_tables(_merged(TranslatedQuery(script.temp_tables, sql), self.name, once=self.once))
+        text = qualify_tables(_merged(TranslatedQuery(script.temp_tables, sql), self.name))
         for placeholder, macro in _macro_by_placeholder().items():
             text = text.replace(placeholder, macro)
-        return f"-- {self._title()}\n{text}\n{_settings(SETTINGS | _ONCE if self.once else SETTINGS)}"
+        return f"-- {self._title()}\n{text}\n{_settings(SETTINGS)}"
 
     def _values(self) -> dict[str, Any]:
         query = self.definition
@@ -128,20 +120,32 @@ def _macro_by_placeholder() -> dict[str, str]:
     }
 
 
-def _merged(script: TranslatedQuery, name: str, *, once: bool = False) -> str:
-    """Merge ``script`` into one statement: its temporary tables become CTEs, executed at each use.
-
-    ``once``: they are materialized, and executed once, as by the query itself.
-    """
+def _merged(script: TranslatedQuery, name: str) -> str:
+    """Merge ``script`` into one statement without temporary tables."""
     if not script.temp_tables:
         return script.select
-    word = f"AS {MATERIALIZED}" if once else "AS"
-    before = ", ".join(f"{name} {word} ({sql})" for name, sql in script.temp_tables)
+    before = ", ".join(map(_step, script.temp_tables))
     if script.select.upper().startswith("WITH RECURSIVE "):
         raise QueryError(f"query {name} cannot be one ClickHouse statement: it is recursive and has temporary tables")
     if script.select.startswith("WITH "):
         return f"WITH {before}, {script.select.removeprefix('WITH ')}"
     return f"WITH {before} {script.select}"
+
+
+def _step(table: TempTable) -> str:
+    """Return ``table`` as a CTE over an array of its rows.
+
+    ClickHouse inserts the text of a CTE at each use, and plans and executes it as often. It executes a scalar subquery once.
+    """
+    if table.read_again or not table.columns:
+        return f"{table.name} AS ({table.sql})"
+    row, rows = f"{table.name}_row", f"{table.name}_rows"
+    names = [quote_identifier(name) for name in table.columns]
+    items = ", ".join(f"{row}.{number} AS {name}" for number, name in enumerate(names, 1))
+    return (
+        f"(SELECT groupArray(tuple({', '.join(names)})) FROM ({table.sql})) AS {rows}, "
+        f"{table.name} AS (SELECT {items} FROM (SELECT arrayJoin({rows}) AS {row}))"
+    )
 
 
 def qualify_tables(sql: str) -> str:
@@ -162,7 +166,6 @@ def _tables(tokens: list[Token]) -> Iterator[Token]:
 
 
 def _ctes(tokens: list[Token]) -> Iterator[str]:
-    tokens = [token for token in tokens if token.text != MATERIALIZED]
     for name, word, bracket in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if word.token_type == TokenType.ALIAS and bracket.token_type == TokenType.L_PAREN:
             yield name.text

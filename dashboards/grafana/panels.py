@@ -37,9 +37,6 @@ GAP: Final = ((None, "blue"), (-0.1, "green"), (0.1, "yellow"), (0.2, "red"))
 COVER: Final = ((None, "text"), (1, "yellow"))
 """Colours of a count: none, or some."""
 
-NEEDS: Final = "Needs ClickHouse 26.3 or later."
-"""Note on panels that materialize common table expressions."""
-
 LINK: Final = {
     "title": "${__value.text}: this tool alone",
     "url": "/d/tooltrace-tool?${datasource:queryparam}&${database:queryparam}&var-tool=${__value.raw:percentencode}"
@@ -60,8 +57,7 @@ class Panel:
     def json(self, number: int, x: int, y: int) -> Json:
         """Return the panel's JSON with its position."""
         position = {"h": self.height, "w": self.width, "x": x, "y": y}
-        needs = f"\n\n{NEEDS}" if self.query.once else ""
-        about = f"{self.query.definition.question}\n\n{self.query.definition.header.about}".strip() + needs
+        about = f"{self.query.definition.question}\n\n{self.query.definition.header.about}".strip()
         head = {"id": number, "title": self.title, "description": about, "datasource": SOURCE, "gridPos": position}
         return head | self.body
 

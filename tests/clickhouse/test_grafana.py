@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import typing
+from base64 import b64encode
 from collections.abc import Iterator
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
@@ -24,13 +25,14 @@ from hypothesis import strategies as st
 
 from benchmarks.history import make_history
 from dashboards.grafana.generate import DASHBOARDS, overview_panels, tool_panels
-from dashboards.grafana.panel_sql import PanelQuery, qualify_tables
+from dashboards.grafana.panel_sql import PanelQuery, _merged, qualify_tables
 from dashboards.grafana.panels import Panel
 from tests.clickhouse.compare import address, differences
 from tests.clickhouse.conftest import Fill, exporters_tables, records_of
 from tooltrace.analysis import query_store
+from tooltrace.clickhouse.attribute_sql import quote_identifier
 from tooltrace.clickhouse.query import relation
-from tooltrace.clickhouse.sql.translate import to_clickhouse
+from tooltrace.clickhouse.sql.translate import TempTable, TranslatedQuery, to_clickhouse
 from tooltrace.clickhouse.store import UNITS
 from tooltrace.clickhouse.views import apply
 from tooltrace.core.records import ToolCall
@@ -276,37 +278,62 @@ def test_panels_do_not_overlap() -> None:
         assert len({panel["id"] for panel in made["panels"]}) == len(made["panels"])
 
 
-LONG = {"breaker", "calibration", "reliability", "thresholds"}
-"""Queries that use so much more than once that it is kept."""
+@pytest.mark.parametrize("panel", PANELS)
+def test_a_step_that_is_used_several_times_is_evaluated_once(panel: Panel) -> None:
+    """But where its query prefers to read it again; nothing needs an experimental setting of ClickHouse."""
+    by = panel.query.by if panel.query.definition.header.by else None
+    sql = only(panel)
+    for table in to_clickhouse(panel.query.definition.render(by)).temp_tables:
+        assert table.columns, f"{table.name}: the columns are unknown, so that it is planned and executed at each use"
+        arrays = sql.count(f") AS {table.name}_rows,")
+        assert arrays == (0 if table.read_again else 1), table.name
+        assert len(re.findall(rf"\b{table.name} AS \(", sql)) == 1, table.name
+    assert "MATERIALIZED" not in sql
+    assert "enable_" not in sql
 
 
-def test_long_parts_are_materialized_once() -> None:
-    """Elsewhere nothing is: a server before 26.3 knows neither the word nor the setting, and answers all other panels."""
-    assert {panel.query.name for panel in (*ALL, *ONE) if panel.query.once} == LONG
-    for panel in (*ALL, *ONE):
-        temp_tables = to_clickhouse(
-            panel.query.definition.render(panel.query.by if panel.query.definition.header.by else None)
-        ).temp_tables
-        sql, about = only(panel), panel.json(1, 0, 0)["description"]
-        once = panel.query.once
-        assert sql.count(" AS MATERIALIZED (") == len(temp_tables) * once, panel.title
-        assert (", enable_materialized_cte = 1" in sql.splitlines()[-1]) is once, panel.title
-        assert ("Needs ClickHouse 26.3 or later" in about) is once, panel.title
-
-
-def test_a_materialized_cte_has_one_value_in_all_uses(grafana: Any) -> None:
-    """The word does what is expected of it: without it a random number is another one each time."""
-    sql = "WITH kept AS {}(SELECT rand64() AS r) SELECT a.r = b.r FROM kept AS a CROSS JOIN kept AS b {}"
-    same, other = (
-        grafana.query(sql.format(word, setting)).result_rows
-        for word, setting in (("MATERIALIZED ", "SETTINGS enable_materialized_cte = 1"), ("", ""))
-    )
+def test_a_step_has_one_value_in_all_uses(grafana: Any) -> None:
+    """Without the array, a random number is another one at each use."""
+    select = "SELECT a.r = b.r FROM kept AS a CROSS JOIN kept AS b"
+    kept = [TempTable("kept", "SELECT rand64() AS r", ("r",), read_again) for read_again in (False, True)]
+    same, other = (grafana.query(_merged(TranslatedQuery((table,), select), "kept")).result_rows for table in kept)
     assert [bool(row[0]) for row in (*same, *other)] == [True, False]
 
 
-def test_a_cached_part_is_not_named_like_a_table() -> None:
+VALUES = st.tuples(
+    st.none() | st.text(max_size=5), st.none() | st.integers(-(2**63), 2**63 - 1), st.none() | st.booleans()
+)
+
+
+@given(st.lists(VALUES, max_size=4))
+def test_an_array_has_the_rows_of_its_step(grafana: Any, rows: list[tuple[Any, ...]]) -> None:
+    """With NULL, with texts of any kind, of no rows; a column may have any name."""
+    types = ("Nullable(String)", "Nullable(Int64)", "Nullable(Bool)")
+    names = ("tool", "a `b` 'c'", "r")
+    ordered = [*enumerate(rows), (-1, (None, None, None))]
+    sql = " UNION ALL ".join(
+        f"SELECT {place} AS place, "
+        + ", ".join(
+            f"CAST({_written(value)} AS {kind}) AS {quote_identifier(name)}"
+            for value, kind, name in zip(row, types, names, strict=True)
+        )
+        for place, row in ordered
+    )
+    step = TempTable("step", f"SELECT * FROM ({sql}) WHERE place >= 0", ("place", *names), read_again=False)
+    found = grafana.query(_merged(TranslatedQuery((step,), "SELECT * FROM step ORDER BY place"), "step"))
+    assert found.column_names == (("place", *names) if rows else ())  # an empty result has no header here
+    assert found.result_rows == [(place, *row) for place, row in enumerate(rows)]
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, str):
+        return f"base64Decode('{b64encode(value.encode()).decode()}')"
+    return "NULL" if value is None else str(value)
+
+
+def test_a_step_is_not_named_like_a_table() -> None:
     with pytest.raises(QueryError, match="gates is a table and a CTE of the query"):
-        qualify_tables("WITH gates AS MATERIALIZED (SELECT 1) SELECT * FROM gates")
+        qualify_tables("WITH gates AS (SELECT 1) SELECT * FROM gates")
 
 
 def test_bars_are_of_one_unit() -> None:

@@ -22,7 +22,7 @@ def require_allowed_tables(execute: Callable[[str], str], script: TranslatedQuer
     server may parse differently than its author intended; therefore the server's own plan is checked.
     """
     known = {*only, *script.steps}
-    for sql in (*(sql for _name, sql in script.temp_tables), script.select):
+    for sql in (*(table.sql for table in script.temp_tables), script.select):
         for read in _tables_read(execute(f"EXPLAIN AST {sql}").splitlines(), known):
             raise QueryError(f"only the tables of the store can be read here; got {read[:100]}")
 

@@ -125,9 +125,9 @@ class ClickHouseSession:
         budget = QueryBudget(self._limits)
         names: list[str] = []
         try:
-            for name, sql in script.temp_tables:
-                self._command(create_temp_table(name, sql), budget.left(self._used_bytes(budget)))
-                names.append(name)
+            for table in script.temp_tables:
+                self._command(create_temp_table(table.name, table.sql), budget.left(self._used_bytes(budget)))
+                names.append(table.name)
             yield budget.left(self._used_bytes(budget))
         finally:
             for name in names:

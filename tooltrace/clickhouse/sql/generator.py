@@ -210,7 +210,8 @@ class _SqlWriter:
             return result
         # The subquery has one column, whose name is not known here.
         unknown = f"SELECT max(isNull(COLUMNS('.*'))) FROM {self._sql(found, 'query')}"
-        return f"if(ifNull(({unknown}), 0) = 1, nullIf({result}, 0), {result})"
+        # IN is 0 or 1, so that 2 keeps it. The subquery is written no more often, because ClickHouse analyses each copy.
+        return f"nullIf({result}, if(ifNull(({unknown}), 0) = 1, 0, 2))"
 
     def _json_text(self, member: exp.JSONExtractScalar) -> str:
         return json.text(self._sql(member, "this"), json.steps(member.expression))

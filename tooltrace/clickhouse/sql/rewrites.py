@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import sqlglot
 from sqlglot import exp
@@ -239,8 +239,19 @@ def known_tables() -> frozenset[str]:
     return frozenset(dict(_tables()))
 
 
-def extract_temp_tables(tree: Node) -> list[tuple[str, Node]]:
-    """Remove the steps from ``tree`` that need temporary tables; return them by name, in order.
+class Step(NamedTuple):
+    """A step of a query that was extracted from it."""
+
+    name: str
+    body: Node
+    columns: tuple[str, ...]
+    """Names of its columns; empty if they are not known."""
+    read_again: bool
+    """Whether its query says ``NOT MATERIALIZED``."""
+
+
+def extract_temp_tables(tree: Node) -> list[Step]:
+    """Remove the steps from ``tree`` that need temporary tables; return them in order.
 
     ClickHouse inserts a CTE's text at each use, and executes it as often: a chain of CTEs runs thousands of times.
     Therefore each CTE with two or more uses becomes a temporary table. This also gives all its readers the same row
@@ -252,6 +263,7 @@ def extract_temp_tables(tree: Node) -> list[tuple[str, Node]]:
         holder = table.find_ancestor(exp.CTE)
         if table.name in uses and (holder is None or holder.alias != table.name):
             uses[table.name] += 1
+    read_again = {name for name, cte in ctes.items() if cte.args.get("materialized") is False}
     for cte in ctes.values():
         cte.set("materialized", None)  # ClickHouse refuses NOT MATERIALIZED, and MATERIALIZED is not needed here
         if is_recursive(cte):
@@ -261,13 +273,17 @@ def extract_temp_tables(tree: Node) -> list[tuple[str, Node]]:
     narrow = _narrowed(tree, ctes)
     inline = {name: cte for name, cte in ctes.items() if name not in materialized}
     tree.set("with_", None)
-    extracted = [(name, narrow(name, _with(ctes[name].this, inline))) for name in ctes if name in materialized]
+    extracted = [
+        Step(name, *narrow(name, _with(ctes[name].this, inline)), name in read_again)
+        for name in ctes
+        if name in materialized
+    ]
     _with(tree, inline)
     return extracted
 
 
-def _narrowed(tree: Node, ctes: dict[str, exp.CTE]) -> Callable[[str, Node], Node]:
-    """Return the function that drops unused columns from a temporary table.
+def _narrowed(tree: Node, ctes: dict[str, exp.CTE]) -> Callable[[str, Node], tuple[Node, tuple[str, ...]]]:
+    """Return the function that drops unused columns from a temporary table, and returns the names of the others.
 
     ``SELECT *`` would store the texts of each call.
     """
@@ -277,12 +293,12 @@ def _narrowed(tree: Node, ctes: dict[str, exp.CTE]) -> Callable[[str, Node], Nod
     for name, cte in ctes.items():
         columns[name] = known[name] = _columns(cte.this, known)
 
-    def narrow(name: str, body: Node) -> Node:
-        some = [column for column in columns[name] if is_used(column)]
+    def narrow(name: str, body: Node) -> tuple[Node, tuple[str, ...]]:
+        some = tuple(filter(is_used, columns[name]))
         if not some or len(some) == len(columns[name]):
-            return body
+            return body, columns[name]
         inner = exp.Subquery(this=body, alias=exp.TableAlias(this=exp.to_identifier("step")))
-        return exp.select(*(exp.column(column, quoted=True) for column in some)).from_(inner)
+        return exp.select(*(exp.column(column, quoted=True) for column in some)).from_(inner), some
 
     return narrow
 

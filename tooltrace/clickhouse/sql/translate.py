@@ -27,16 +27,28 @@ from tooltrace.store.macros import without_definitions
 
 
 @dataclass(frozen=True, slots=True)
-class TranslatedQuery:
-    """A query in ClickHouse's SQL: its temporary tables by name, and the query itself."""
+class TempTable:
+    """A step of a query that is used several times, in ClickHouse's SQL."""
 
-    temp_tables: tuple[tuple[str, str], ...]
+    name: str
+    sql: str
+    columns: tuple[str, ...]
+    """Names of its columns; empty if they are not known."""
+    read_again: bool
+    """Whether the query prefers to read it again at each use (``NOT MATERIALIZED``), because it has many rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedQuery:
+    """A query in ClickHouse's SQL: its temporary tables in order, and the query itself."""
+
+    temp_tables: tuple[TempTable, ...]
     select: str
     steps: frozenset[str] = frozenset()
     """Names of the query's own steps."""
 
     def __str__(self) -> str:
-        statements = [*(create_temp_table(name, sql) for name, sql in self.temp_tables), self.select]
+        statements = [*(create_temp_table(table.name, table.sql) for table in self.temp_tables), self.select]
         return ";\n".join(statements)
 
 
@@ -88,7 +100,10 @@ def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -
         rewrites.unnest_to_array_join(tree, to_sql)
         # The names are collected before the steps become temporary tables.
         steps = frozenset(step.alias for step in tree.find_all(exp.CTE))
-        temp_tables = tuple((name, to_sql(part)) for name, part in rewrites.extract_temp_tables(tree))
+        temp_tables = tuple(
+            TempTable(step.name, to_sql(step.body), step.columns, step.read_again)
+            for step in rewrites.extract_temp_tables(tree)
+        )
         return TranslatedQuery(temp_tables, to_sql(tree), steps)
     except SqlglotError as error:
         raise QueryError(f"cannot translate to ClickHouse SQL: {error}") from error
