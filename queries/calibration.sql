@@ -94,15 +94,16 @@ WITH RECURSIVE digits AS (
 numbers AS (
     SELECT 100 * a.d + 10 * b.d + c.d AS i FROM digits AS a CROSS JOIN digits AS b CROSS JOIN digits AS c
 ),
-scoped AS (
+scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT
         /* by */ tool, /* end by */
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
-        correct,
         started_at,
-        /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS unit
+        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS cluster,
+        /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS unit,
+        /* rollups */ CAST(NULL AS BOOLEAN) AS pruned_correct, /* end rollups */
+        span_id AS attempt_span
     FROM attempts
-    LEFT JOIN judged ON judged.span_id = attempts.span_id
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -112,9 +113,10 @@ scoped AS (
     SELECT
         /* by */ tool, /* end by */
         confidence AS p,
-        correct,
         started_at,
-        "cluster" AS unit
+        "cluster",
+        "cluster" AS unit,
+        correct AS pruned_correct
     FROM pruned_attempts
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
@@ -122,25 +124,46 @@ scoped AS (
       AND ($tool IS NULL OR tool = $tool)
     /* end rollups */
 ),
--- one row per confidence and cluster, and one per cluster for its attempts that cannot be used (p is NULL)
-cells AS (
+-- grp: a number of the group, faster to group and to join by than its names; cluster: one of the conversation or trace; unit: what
+-- clusters are ordered by, equal in both engines
+with_group AS NOT MATERIALIZED (
+    SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp FROM scoped
+),
+-- first: the start of the first attempt, labelled or not, because the rollups of a day do not know the others
+clusters AS (
     SELECT
         /* by names */ tool, /* end by */
-        CASE WHEN correct IS NOT NULL THEN p END AS p,
-        unit,
+        text_key(row(/* by names */ tool, /* end by */ 1)) AS grp,
+        cluster,
         min(started_at) AS first,
         CAST(count(*) AS DOUBLE) AS attempts,
-        CAST(count(correct) AS DOUBLE) AS labelled,
-        CAST(count(*) FILTER (WHERE p IS NULL) AS DOUBLE) AS unsure,
-        CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct IS NOT NULL) AS DOUBLE) AS n,
-        CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct) AS DOUBLE) AS s
+        CAST(count(*) FILTER (WHERE p IS NULL) AS DOUBLE) AS unsure
     FROM scoped
     GROUP BY ALL
 ),
--- grp: a number shared by the cells of a group
-numbered AS (
-    SELECT *, min(cell) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS grp
-    FROM (SELECT *, row_number() OVER () AS cell FROM cells)
+labelled_attempts AS (
+    SELECT s.grp, s.p, s.cluster, s.unit, j.correct
+    FROM with_group AS s
+    JOIN judged AS j ON j.span_id = s.attempt_span
+    WHERE j.correct IS NOT NULL
+      AND s.attempt_span IS NOT NULL  -- else DuckDB reads the pruned attempts too, which have no span id
+    /* rollups */
+    UNION ALL
+    SELECT grp, p, "cluster", unit, pruned_correct AS correct FROM with_group WHERE pruned_correct IS NOT NULL
+    /* end rollups */
+),
+-- one row per confidence and cluster, and one per cluster for its labelled attempts without a confidence (p is NULL)
+cells AS (
+    SELECT
+        grp,
+        p,
+        cluster,
+        min(unit) AS unit,
+        CAST(count(*) AS DOUBLE) AS labelled,
+        CAST(count(p) AS DOUBLE) AS n,
+        CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct) AS DOUBLE) AS s
+    FROM labelled_attempts
+    GROUP BY grp, p, cluster
 ),
 -- one row per confidence: n attempts, s of them right
 levels AS (
@@ -151,7 +174,7 @@ levels AS (
         sum(s) AS s,
         least(floor(round(p * 1e9) * 10 / 1e9), 9) AS bin,
         ln(least(greatest(p, 1e-6), 1 - 1e-6) / (1 - least(greatest(p, 1e-6), 1 - 1e-6))) AS logit
-    FROM numbered
+    FROM cells
     WHERE p IS NOT NULL
     GROUP BY grp, p
 ),
@@ -355,19 +378,26 @@ null_ece AS (
 units AS (
     SELECT grp, bin, n, d, dense_rank() OVER (PARTITION BY grp ORDER BY unit) AS unit
     FROM (
-        SELECT grp, unit, least(floor(round(p * 1e9) * 10 / 1e9), 9) AS bin, sum(n) AS n, sum(n * p - s) AS d
-        FROM numbered
+        SELECT grp, min(unit) AS unit, least(floor(round(p * 1e9) * 10 / 1e9), 9) AS bin, sum(n) AS n, sum(n * p - s) AS d
+        FROM cells
         WHERE p IS NOT NULL
-        GROUP BY ALL
+        GROUP BY grp, cluster, bin
     )
 ),
--- clusters: attempts; labelled, unsure: those with a label, and without confidence; n: those that count, s right, m: sum of
--- confidence; first: the start of the first attempt, labelled or not, because the rollups of a day do not know the others
+-- labelled, unsure: attempts with a label, and without confidence; n: those that count, s right, m: sum of confidence
 all_units AS (
-    SELECT grp, min(first) AS first, sum(attempts) AS attempts, sum(labelled) AS labelled, sum(unsure) AS unsure,
-        sum(n) AS n, sum(s) AS s, sum(CASE WHEN p IS NOT NULL THEN n * p ELSE 0.0 END) AS m
-    FROM numbered
-    GROUP BY grp, unit
+    SELECT
+        a.*,
+        coalesce(c.labelled, 0.0) AS labelled,
+        coalesce(c.n, 0.0) AS n,
+        coalesce(c.s, 0.0) AS s,
+        coalesce(c.m, 0.0) AS m
+    FROM clusters AS a
+    LEFT JOIN (
+        SELECT grp, cluster, sum(labelled) AS labelled, sum(n) AS n, sum(s) AS s, sum(CASE WHEN p IS NOT NULL THEN n * p ELSE 0.0 END) AS m
+        FROM cells
+        GROUP BY grp, cluster
+    ) AS c ON c.grp = a.grp AND c.cluster = a.cluster
 ),
 judged_units AS (
     SELECT grp, first, n, s, m FROM all_units WHERE n > 0
@@ -455,7 +485,7 @@ totals AS (
         sum(attempts) AS attempts,
         sum(labelled) AS labelled,
         sum(unsure) AS unsure
-    FROM numbered
+    FROM all_units
     GROUP BY ALL
 ),
 -- the starts that several clusters share: these clusters have no order

@@ -44,15 +44,15 @@
 -- source: CORP, Dimitriadis, Gneiting and Jordan 2021; consistency band: Bröcker and Smith 2007, its exact form for the
 --   binomial of n / design effect with the bin's mean confidence; Wilson score interval (Wilson 1927) of n / design
 --   effect (Kish 1965; Korn and Graubard 1998)
-WITH RECURSIVE scoped AS (
+WITH RECURSIVE scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT
         /* by */ tool, /* end by */
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
-        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS cluster,
         started_at,
-        correct
+        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS cluster,
+        /* rollups */ CAST(NULL AS BOOLEAN) AS pruned_correct, /* end rollups */
+        span_id AS attempt_span
     FROM attempts
-    LEFT JOIN judged ON judged.span_id = attempts.span_id
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -62,9 +62,9 @@ WITH RECURSIVE scoped AS (
     SELECT
         /* by */ tool, /* end by */
         confidence AS p,
-        "cluster",
         started_at,
-        correct
+        "cluster",
+        correct AS pruned_correct
     FROM pruned_attempts
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
@@ -72,35 +72,55 @@ WITH RECURSIVE scoped AS (
       AND ($tool IS NULL OR tool = $tool)
     /* end rollups */
 ),
--- one row per confidence and cluster; attempts without a label count by bin alone (their p is NULL)
-cells AS (
+-- grp: a number of the group, faster to group and to join by than its names
+with_group AS NOT MATERIALIZED (
+    SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp FROM scoped
+),
+-- one row per bin of confidences and cluster; the bin is NULL for attempts without a confidence
+cluster_bins AS (
     SELECT
         /* by names */ tool, /* end by */
+        grp,
         CASE WHEN p IS NOT NULL THEN least(floor(round(p * 1e9) * 10 / 1e9), 9) END AS bin,
-        CASE WHEN correct IS NOT NULL THEN p END AS p,
         cluster,
         min(started_at) AS first,
-        CAST(count(*) AS DOUBLE) AS attempts,
-        CAST(count(correct) AS DOUBLE) AS n,
-        CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS s
-    FROM scoped
+        CAST(count(*) AS DOUBLE) AS attempts
+    FROM with_group
     GROUP BY ALL
 ),
--- grp: a number shared by the cells of a group
-numbered AS (
-    SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp FROM cells
-),
 names AS (
-    SELECT /* by names */ tool, /* end by */ grp FROM numbered WHERE bin IS NOT NULL GROUP BY ALL
+    SELECT DISTINCT /* by names */ tool, /* end by */ grp FROM cluster_bins WHERE bin IS NOT NULL
 ),
 -- the start of the first attempt with any confidence or none, because the rollups of a day do not know the others
 starts AS (
-    SELECT grp, cluster, min(first) AS first FROM numbered GROUP BY grp, cluster
+    SELECT grp, cluster, min(first) AS first FROM cluster_bins GROUP BY grp, cluster
+),
+labelled_attempts AS (
+    SELECT s.grp, s.p, s.cluster, j.correct
+    FROM with_group AS s
+    JOIN judged AS j ON j.span_id = s.attempt_span
+    WHERE s.p IS NOT NULL AND j.correct IS NOT NULL
+      AND s.attempt_span IS NOT NULL  -- else DuckDB reads the pruned attempts too, which have no span id
+    /* rollups */
+    UNION ALL
+    SELECT grp, p, "cluster", pruned_correct AS correct FROM with_group WHERE p IS NOT NULL AND pruned_correct IS NOT NULL
+    /* end rollups */
+),
+-- one row per confidence and cluster
+cells AS (
+    SELECT
+        grp,
+        p,
+        cluster,
+        least(floor(round(p * 1e9) * 10 / 1e9), 9) AS bin,
+        CAST(count(*) AS DOUBLE) AS n,
+        CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS s
+    FROM labelled_attempts
+    GROUP BY grp, p, cluster
 ),
 points AS (
     SELECT grp, p, sum(n) AS n, sum(s) AS s, count(*) OVER (PARTITION BY grp) AS n_levels
-    FROM numbered
-    WHERE p IS NOT NULL
+    FROM cells
     GROUP BY grp, p
 ),
 -- isotonic regression: neighbouring halves are joined until one is left. If the left half ends above the start of the
@@ -141,15 +161,16 @@ steps AS (
     GROUP BY grp, s / n
 ),
 bins_per_cluster AS (
-    SELECT b.*, f.first
-    FROM (
-        SELECT grp, bin, cluster, min(p) AS p_from, max(p) AS p_to,
-            sum(attempts) AS attempts, sum(n) AS n, sum(s) AS s, coalesce(sum(n * p), 0) AS sp
-        FROM numbered
-        WHERE bin IS NOT NULL
+    SELECT a.grp, a.bin, a.cluster, f.first, a.attempts, c.p_from, c.p_to, coalesce(c.n, 0.0) AS n, coalesce(c.s, 0.0) AS s,
+        coalesce(c.sp, 0.0) AS sp
+    FROM cluster_bins AS a
+    JOIN starts AS f ON f.grp = a.grp AND f.cluster = a.cluster
+    LEFT JOIN (
+        SELECT grp, bin, cluster, min(p) AS p_from, max(p) AS p_to, sum(n) AS n, sum(s) AS s, sum(n * p) AS sp
+        FROM cells
         GROUP BY grp, bin, cluster
-    ) AS b
-    JOIN starts AS f ON f.grp = b.grp AND f.cluster = b.cluster
+    ) AS c ON c.grp = a.grp AND c.bin = a.bin AND c.cluster = a.cluster
+    WHERE a.bin IS NOT NULL
 ),
 -- the starts that several clusters share: these clusters have no order
 tied AS (

@@ -53,15 +53,15 @@
 -- next: query reliability --tool {tool}
 -- source: Clopper and Pearson 1934, one-sided, of the effective number of attempts (Korn and Graubard 1998); fixed-sequence
 --   testing; approximation of the test: Peizer and Pratt 1968, exact where it is close to the limit
-WITH RECURSIVE scoped AS (
+WITH RECURSIVE scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT
         /* by */ tool, /* end by */
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
-        correct,
         started_at,
-        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS draw
+        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS cluster,
+        /* rollups */ CAST(NULL AS BOOLEAN) AS pruned_correct, /* end rollups */
+        span_id AS attempt_span
     FROM attempts
-    LEFT JOIN judged ON judged.span_id = attempts.span_id
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -71,9 +71,9 @@ WITH RECURSIVE scoped AS (
     SELECT
         /* by */ tool, /* end by */
         confidence AS p,
-        correct,
         started_at,
-        "cluster" AS draw
+        "cluster",
+        correct AS pruned_correct
     FROM pruned_attempts
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
@@ -81,42 +81,76 @@ WITH RECURSIVE scoped AS (
       AND ($tool IS NULL OR tool = $tool)
     /* end rollups */
 ),
--- one row per confidence and cluster, and one per cluster for its attempts that cannot be used (p is NULL)
-cells AS (
+-- grp: a number of the group, faster to group and to join by than its names
+with_group AS NOT MATERIALIZED (
+    SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp FROM scoped
+),
+clusters AS (
     SELECT
         /* by names */ tool, /* end by */
-        CASE WHEN correct IS NOT NULL THEN p END AS p,
-        draw,
+        text_key(row(/* by names */ tool, /* end by */ 1)) AS grp,
+        cluster,
         min(started_at) AS first,
         CAST(count(*) AS DOUBLE) AS attempts,
-        CAST(count(correct) AS DOUBLE) AS labelled,
-        CAST(count(*) FILTER (WHERE p IS NULL) AS DOUBLE) AS unsure,
-        CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct IS NOT NULL) AS DOUBLE) AS n,
-        CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct) AS DOUBLE) AS s
+        CAST(count(*) FILTER (WHERE p IS NULL) AS DOUBLE) AS unsure
     FROM scoped
     GROUP BY ALL
 ),
--- grp: a number shared by the cells of a group
-numbered AS (
-    SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp FROM cells
+labelled_attempts AS (
+    SELECT s.grp, s.p, s.cluster, j.correct
+    FROM with_group AS s
+    JOIN judged AS j ON j.span_id = s.attempt_span
+    WHERE j.correct IS NOT NULL
+      AND s.attempt_span IS NOT NULL  -- else DuckDB reads the pruned attempts too, which have no span id
+    /* rollups */
+    UNION ALL
+    SELECT grp, p, "cluster", pruned_correct AS correct FROM with_group WHERE pruned_correct IS NOT NULL
+    /* end rollups */
+),
+-- one row per confidence and cluster, and one per cluster for its labelled attempts without a confidence (p is NULL)
+cells AS (
+    SELECT
+        grp,
+        p,
+        cluster,
+        CAST(count(*) AS DOUBLE) AS labelled,
+        CAST(count(p) AS DOUBLE) AS n,
+        CAST(count(*) FILTER (WHERE p IS NOT NULL AND correct) AS DOUBLE) AS s
+    FROM labelled_attempts
+    GROUP BY grp, p, cluster
+),
+of_clusters AS (
+    SELECT
+        a.*,
+        coalesce(c.labelled, 0.0) AS labelled,
+        coalesce(c.judged, 0.0) AS judged,
+        coalesce(c.s, 0.0) AS s
+    FROM clusters AS a
+    LEFT JOIN (
+        SELECT grp, cluster, sum(labelled) AS labelled, sum(n) AS judged, sum(s) AS s FROM cells GROUP BY grp, cluster
+    ) AS c ON c.grp = a.grp AND c.cluster = a.cluster
 ),
 totals AS (
     SELECT
         /* by names */ tool, /* end by */
-        grp,
-        sum(attempts) AS attempts,
-        sum(labelled) AS labelled,
-        sum(unsure) AS unsure,
-        sum(n) AS judged,
-        count(DISTINCT p) AS n_levels
-    FROM numbered
-    GROUP BY ALL
-),
-of_clusters AS (
-    SELECT grp, draw, min(first) AS first, sum(attempts) AS attempts, sum(labelled) AS labelled, sum(unsure) AS unsure,
-        sum(n) AS judged, sum(s) AS s
-    FROM numbered
-    GROUP BY grp, draw
+        t.grp,
+        t.attempts,
+        t.labelled,
+        t.unsure,
+        t.judged,
+        coalesce(c.n_levels, 0) AS n_levels
+    FROM (
+        SELECT
+            /* by names */ tool, /* end by */
+            grp,
+            sum(attempts) AS attempts,
+            sum(labelled) AS labelled,
+            sum(unsure) AS unsure,
+            sum(judged) AS judged
+        FROM of_clusters
+        GROUP BY ALL
+    ) AS t
+    LEFT JOIN (SELECT grp, count(DISTINCT p) AS n_levels FROM cells GROUP BY grp) AS c ON c.grp = t.grp
 ),
 -- the starts that several clusters share: these clusters have no order
 tied AS (
@@ -154,12 +188,12 @@ shares AS (
 running AS (
     SELECT grp, p, n, s, sum(n) OVER down AS n_to, sum(s) OVER down AS s_to
     FROM (
-        SELECT c.grp, c.draw, CASE WHEN t.n_levels > 10000 THEN floor(c.p * 10000) / 10000 ELSE c.p END AS p, c.n, c.s
-        FROM numbered AS c
+        SELECT c.grp, c.cluster, CASE WHEN t.n_levels > 10000 THEN floor(c.p * 10000) / 10000 ELSE c.p END AS p, c.n, c.s
+        FROM cells AS c
         JOIN totals AS t ON t.grp = c.grp
         WHERE c.p IS NOT NULL
     )
-    WINDOW down AS (PARTITION BY grp, draw ORDER BY p DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+    WINDOW down AS (PARTITION BY grp, cluster ORDER BY p DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ),
 -- one row per confidence: sums over the clusters with this confidence or more; ss, sn, nn: of squares and of the product
 points AS (
@@ -232,13 +266,13 @@ covered AS (
     SELECT c.grp, c.pi, effective_n(max(h.clusters), max(c.judged), sum(c.n), sum(c.n * c.n), sum(c.n * u.judged), max(h.judged_2))
         AS effective
     FROM (
-        SELECT f.grp, f.pi, c.draw, sum(c.n) AS n, max(t.judged) AS judged
+        SELECT f.grp, f.pi, c.cluster, sum(c.n) AS n, max(t.judged) AS judged
         FROM found AS f
         JOIN totals AS t ON t.grp = f.grp
-        JOIN numbered AS c ON c.grp = f.grp AND c.p >= f.p
-        GROUP BY f.grp, f.pi, c.draw
+        JOIN cells AS c ON c.grp = f.grp AND c.p >= f.p
+        GROUP BY f.grp, f.pi, c.cluster
     ) AS c
-    JOIN of_clusters AS u ON u.grp = c.grp AND u.draw = c.draw
+    JOIN of_clusters AS u ON u.grp = c.grp AND u.cluster = c.cluster
     JOIN shares AS h ON h.grp = c.grp
     GROUP BY c.grp, c.pi
 ),
