@@ -239,7 +239,7 @@ def known_tables() -> frozenset[str]:
     return frozenset(dict(_tables()))
 
 
-class Step(NamedTuple):
+class ExtractedStep(NamedTuple):
     """A step of a query that was extracted from it."""
 
     name: str
@@ -250,7 +250,7 @@ class Step(NamedTuple):
     """Whether its query says ``NOT MATERIALIZED``."""
 
 
-def extract_temp_tables(tree: Node) -> list[Step]:
+def extract_temp_tables(tree: Node) -> list[ExtractedStep]:
     """Remove the steps from ``tree`` that need temporary tables; return them in order.
 
     ClickHouse inserts a CTE's text at each use, and executes it as often: a chain of CTEs runs thousands of times.
@@ -274,7 +274,7 @@ def extract_temp_tables(tree: Node) -> list[Step]:
     inline = {name: cte for name, cte in ctes.items() if name not in materialized}
     tree.set("with_", None)
     extracted = [
-        Step(name, *narrow(name, _with(ctes[name].this, inline)), name in read_again)
+        ExtractedStep(name, *narrow(name, _with(ctes[name].this, inline)), name in read_again)
         for name in ctes
         if name in materialized
     ]
