@@ -51,43 +51,44 @@ WITH RECURSIVE scoped AS (
     SELECT
         /* by */ tool, /* end by */
         span_id,
-        draw_key(conversation_id, trace_id) AS cluster,
+        cluster_hash AS cluster,
         attempt,
         started_at,
         epoch_us(started_at) AS started_us,
         coalesce(known_ms(duration_ms), 0) AS duration_ms,
         is_finished(status, ending) AS finished,
         coalesce(status = 'error', false) AS failed
-    FROM tool_calls
+    FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
+-- breaker: a number of the history, faster to order and to join by than its names
+with_breaker AS (
+    SELECT *, text_key(row(/* by history names */ tool, /* end by */ finished)) AS breaker FROM scoped
+),
 ordered AS (
     SELECT *,
         row_number() OVER history AS ordinal,
-        first_value(span_id) OVER history AS breaker,
-        max(started_us) OVER (PARTITION BY /* by history names */ tool, /* end by */ finished) AS last_started_us,
+        max(started_us) OVER (PARTITION BY breaker) AS last_started_us,
         count(CASE WHEN failed THEN 1 END) OVER streak AS failed_in_streak,
         first_value(started_us) OVER streak AS streak_started_us,
         started_us + CAST(1000 * duration_ms AS BIGINT) AS ended_us
-    FROM scoped
-    WINDOW history AS (
-        PARTITION BY /* by history names */ tool, /* end by */ finished ORDER BY started_at, attempt, span_id
-    ),
+    FROM with_breaker
+    WINDOW history AS (PARTITION BY breaker ORDER BY started_at, attempt, span_id),
     streak AS (
-        PARTITION BY /* by history names */ tool, /* end by */ finished ORDER BY started_at, attempt, span_id
-        ROWS BETWEEN $threshold - 1 PRECEDING AND CURRENT ROW
+        PARTITION BY breaker ORDER BY started_at, attempt, span_id ROWS BETWEEN $threshold - 1 PRECEDING AND CURRENT ROW
     )
 ),
 -- attempts at which a closed breaker would open, if it had closed before the streak of failures started
 possible_trips AS (
     SELECT
         breaker,
+        ordinal,
         span_id,
         streak_started_us,
         ended_us AS opened_us,
-        ended_us + 1000000 * least($recovery_s, 1000000000) AS closed_us,
+        ended_us + CAST(1e6 * least($recovery_s, 1e9) AS BIGINT) AS closed_us,
         row_number() OVER (PARTITION BY breaker ORDER BY ordinal) AS number
     FROM ordered
     WHERE finished AND failed_in_streak = $threshold
@@ -104,7 +105,7 @@ steps AS (
     ) AS events
 ),
 next_trips AS (
-    SELECT breaker, number, next_number, span_id, opened_us, closed_us FROM steps WHERE NOT is_start
+    SELECT breaker, number, next_number, ordinal, span_id, opened_us, closed_us FROM steps WHERE NOT is_start
 ),
 trips AS (
     SELECT * FROM next_trips WHERE number = 1
@@ -113,18 +114,39 @@ trips AS (
     FROM next_trips AS h
     JOIN trips AS t ON h.breaker = t.breaker AND h.number = t.next_number
 ),
+-- the time in which the breaker is open: of the attempts after a trip, up to the next one
+open_times AS (
+    SELECT
+        breaker,
+        ordinal AS after,
+        lead(ordinal) OVER in_order AS up_to,
+        max(opened_us) OVER in_order AS from_us,
+        max(closed_us) OVER in_order AS to_us
+    FROM trips
+    WINDOW in_order AS (PARTITION BY breaker ORDER BY ordinal)
+),
+-- by parts of time as long as the breaker is open, of which it lies in one or two: what an attempt is joined by
+open_parts AS (
+    SELECT *, floor(from_us / (1e6 * $recovery_s)) AS part FROM open_times
+    UNION ALL
+    SELECT *, floor(to_us / (1e6 * $recovery_s)) AS part
+    FROM open_times
+    WHERE floor(to_us / (1e6 * $recovery_s)) <> floor(from_us / (1e6 * $recovery_s))
+),
 replayed AS (
     SELECT
         p.*,
         t.opened_us,
         t.closed_us,
-        max(t.opened_us) OVER earlier AS last_opened_us,
-        max(t.closed_us) OVER earlier AS last_closed_us
-    FROM ordered AS p
+        o.breaker IS NOT NULL AS blocked
+    FROM (SELECT *, floor(started_us / (1e6 * $recovery_s)) AS part FROM ordered) AS p
     LEFT JOIN trips AS t ON t.span_id = p.span_id
-    WINDOW earlier AS (
-        PARTITION BY p.breaker ORDER BY p.ordinal ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    )
+    LEFT JOIN open_parts AS o
+        ON o.breaker = p.breaker
+        AND o.part = p.part
+        AND p.ordinal > o.after
+        AND p.ordinal <= coalesce(o.up_to, p.ordinal)
+        AND p.started_us BETWEEN o.from_us AND o.to_us
 ),
 per_cluster AS (
     SELECT
@@ -133,10 +155,10 @@ per_cluster AS (
         count(*) FILTER (WHERE finished) AS attempts,
         count(*) FILTER (WHERE finished AND failed) AS failures,
         count(opened_us) AS trips,
-        count(*) FILTER (WHERE started_us BETWEEN last_opened_us AND last_closed_us) AS would_block,
-        count(*) FILTER (WHERE started_us BETWEEN last_opened_us AND last_closed_us AND failed) AS prevented,
+        count(*) FILTER (WHERE blocked) AS would_block,
+        count(*) FILTER (WHERE blocked AND failed) AS prevented,
         coalesce(sum(greatest(least(closed_us, last_started_us) - opened_us, 0)), 0) AS open_us,
-        coalesce(sum(duration_ms) FILTER (WHERE started_us BETWEEN last_opened_us AND last_closed_us AND failed), 0) AS saved_ms,
+        coalesce(sum(duration_ms) FILTER (WHERE blocked AND failed), 0) AS saved_ms,
         count(*) FILTER (WHERE NOT finished) AS left_out
     FROM replayed
     GROUP BY ALL

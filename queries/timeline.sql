@@ -129,7 +129,6 @@ counted AS (
     CROSS JOIN chosen AS c
     GROUP BY ALL
 ),
--- LEFT JOIN: DuckDB omits it where no column of the clusters is selected
 with_effect AS (
     SELECT c.*, k.clusters, k.effective
     FROM counted AS c

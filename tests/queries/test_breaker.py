@@ -127,11 +127,11 @@ def test_any_history_is_replayed_as_if_stepped_through(steps, threshold, recover
         now += gap
         attempts.append((now, took, failed))
     rows = ", ".join(
-        f"('t', '{i:04}', 'a conversation', 'a trace', 1, TIMESTAMP '2026-03-01' + to_seconds({began}), {1000.0 * took}, "
+        f"('t', '{i:04}', 7, 1, TIMESTAMP '2026-03-01' + to_seconds({began}), {1000.0 * took}, "
         f"'{'error' if failed else 'success'}', 'returned')"
         for i, (began, took, failed) in enumerate(attempts)
     )
-    CON.execute(f"CREATE OR REPLACE TABLE tool_calls AS SELECT * FROM (VALUES {rows}) AS t{COLUMNS}")
+    CON.execute(f"CREATE OR REPLACE TABLE attempts AS SELECT * FROM (VALUES {rows}) AS t{COLUMNS}")
     (row,) = answer(CON, threshold=threshold, recovery_s=recovery_s)
     replayed = (row["trips"], row["would_block"], row["prevented"], row["time_open_ms"])
     assert replayed == stepped(attempts, threshold, recovery_s)
@@ -139,7 +139,7 @@ def test_any_history_is_replayed_as_if_stepped_through(steps, threshold, recover
     assert row["failures"] == sum(failed for _, _, failed in attempts)
 
 
-COLUMNS = "(tool, span_id, conversation_id, trace_id, attempt, started_at, duration_ms, status, ending)"
+COLUMNS = "(tool, span_id, cluster_hash, attempt, started_at, duration_ms, status, ending)"
 
 
 def test_one_failure_may_be_enough_and_none_is_refused(engine, history):
@@ -167,11 +167,12 @@ def test_grouped_by_code_and_day_the_complete_history_is_replayed(engine, make):
     assert by_day == {1: [3, 3, 1, 0, 0, 0], 2: [3, 2, 0, 3, 2, 1]}
 
 
-@pytest.mark.parametrize("huge", [2**31, 2**62, 2**63 - 1])
-def test_absurd_parameters_are_not_an_error(engine, history, huge):
+@pytest.mark.parametrize("large", [3600, 10**9, 2**31, 2**62, 2**63 - 1])
+def test_large_parameters_are_not_an_error(engine, history, large):
+    """An hour in microseconds has more than 32 bits."""
     con = engine(*history(*((second, "error") for second in range(6))))
-    assert answer(con, threshold=huge)[0]["trips"] == 0
-    assert answer(con, recovery_s=huge)[0]["would_block"] == 3
+    assert answer(con, threshold=large)[0]["trips"] == 0
+    assert answer(con, recovery_s=large)[0]["would_block"] == 3
 
 
 def test_the_defaults_are_in_the_heading():

@@ -51,9 +51,9 @@ LEFT JOIN (
 )
 """The view of attempts with the message that the model got for each.
 
-DuckDB omits the join for queries that do not use the columns of messages, because the grouping guarantees one row per
-span id. A condition inside the subquery would hide that guarantee; a message without a known attempt joins nothing
-anyway."""
+DuckDB omits the join below a GROUP BY or an aggregate that does not use the columns of messages, because the grouping here
+guarantees one row per span id. It joins in any other query, so that queries which need no message read ``attempts``. A
+condition inside the subquery would hide that guarantee; a message without a known attempt joins nothing anyway."""
 
 GATES: Final = View(
     "gates",
