@@ -66,7 +66,7 @@ settings AS (
 scoped AS (
     SELECT
         /* by */ tool, /* end by */
-        cluster_hash AS cluster,
+        cluster_hash AS own_cluster,
         (epoch_us((SELECT ends FROM settings)) - epoch_us(started_at)) / 1000000.0 AS age_s,
         is_finished(status, ending) AS finished,
         coalesce(status = 'error', false) AS failed
@@ -75,10 +75,11 @@ scoped AS (
       AND ($since IS NULL OR started_at >= $since)
       AND ($tool IS NULL OR tool = $tool)
 ),
+-- attempts before the longest window are only counted as a group without attempts: they need no cluster
 per_cluster AS (
     SELECT
         /* by names */ tool, /* end by */
-        cluster,
+        CASE WHEN age_s <= 259200 THEN own_cluster END AS cluster,
         pair_no,
         windows,
         factor,

@@ -41,17 +41,28 @@ WITH finished AS (
         a.call_id,
         a.span_id,
         j.correct,
-        row_number() OVER (
-            PARTITION BY a.tool, a.call_id, a.conversation_id,
-                CASE WHEN a.conversation_id IS NULL THEN a.host END, CASE WHEN a.conversation_id IS NULL THEN a.pid END
-            ORDER BY a.attempt DESC, a.started_at DESC, a.span_id DESC
-        ) AS place
+        a.call_hash AS call_number,
+        a.attempt
     FROM attempts AS a
     LEFT JOIN judged AS j ON j.span_id = a.span_id
     WHERE is_finished(a.status, a.ending)
       AND ($since IS NULL OR a.started_at >= $since)
       AND ($until IS NULL OR a.started_at < $until)
       AND ($tool IS NULL OR a.tool = $tool)
+),
+-- the last finished attempt of each call; most calls have one attempt and need no order
+last_attempts AS (
+    SELECT tool, rank, confidence, status, started_at, call_id, span_id, correct
+    FROM finished
+    WHERE call_number NOT IN (SELECT call_hash FROM repeated_calls)
+    UNION ALL
+    SELECT tool, rank, confidence, status, started_at, call_id, span_id, correct
+    FROM (
+        SELECT *, row_number() OVER (PARTITION BY call_number ORDER BY attempt DESC, started_at DESC, span_id DESC) AS place
+        FROM finished
+        WHERE call_number IN (SELECT call_hash FROM repeated_calls)
+    ) AS placed
+    WHERE place = 1
 ),
 strata AS (
     SELECT
@@ -60,19 +71,22 @@ strata AS (
         CAST(count(*) AS DOUBLE) AS calls,
         CAST(count(correct) AS DOUBLE) AS labelled,
         CAST(count(*) FILTER (WHERE correct) AS DOUBLE) AS s
-    FROM finished
-    WHERE place = 1
+    FROM last_attempts
     GROUP BY tool, rank
 ),
 shares AS (
     SELECT *, calls / sum(calls) OVER (PARTITION BY tool) AS share, (s + 1) / (labelled + 2) AS p FROM strata
 ),
 candidates AS (
-    SELECT
-        tool, rank, confidence, status, started_at, call_id, span_id,
-        row_number() OVER (PARTITION BY tool, rank ORDER BY md5(concat(CAST($seed AS VARCHAR), '/', span_id)), span_id) - 1 AS before
-    FROM finished
-    WHERE place = 1 AND correct IS NULL
+    SELECT *, number - 1 AS before
+    FROM (
+        SELECT
+            tool, rank, confidence, status, started_at, call_id, span_id,
+            row_number() OVER (PARTITION BY tool, rank ORDER BY md5(concat(CAST($seed AS VARCHAR), '/', span_id)), span_id) AS number
+        FROM last_attempts
+        WHERE correct IS NULL
+    ) AS numbered
+    WHERE number <= $limit
 )
 SELECT
     c.tool,
@@ -87,7 +101,6 @@ SELECT
     CAST(h.labelled AS BIGINT) AS labelled
 FROM candidates AS c
 JOIN shares AS h ON h.tool = c.tool AND h.rank = c.rank
-WHERE c.before < $limit
-  AND (c.rank < 4 OR $without_confidence = 'yes')
+WHERE (c.rank < 4 OR $without_confidence = 'yes')
 ORDER BY CASE WHEN c.rank = 4 THEN 1 ELSE 0 END, gain DESC, c.tool, c.rank, c.before
 LIMIT $limit
