@@ -54,6 +54,18 @@ def test_the_unchanged_file_gives_an_empty_result_in_an_empty_store(name, engine
     assert con.fetchall() == []
 
 
+@pytest.mark.parametrize("name", [path.stem for path in FILES])
+@pytest.mark.parametrize("large", [3600, 2**31 - 1, 2**63 - 1])
+def test_a_number_that_is_accepted_is_no_error_of_the_engine(name, large, engine, make):
+    """The engine computes with 32 bits if a value has no more: an hour in microseconds has more."""
+    query = find(name)
+    con = engine(*(make(status="error", call_id=f"call {number}") for number in range(6)))
+    for parameter in query.header.parameters:
+        if parameter.type in ("integer", "positive"):
+            rows = run(con, name, **GIVEN.get(name, {}), **{parameter.name: large}).fetchall()
+            assert all(len(row) == len(query.columns()) for row in rows), parameter.name
+
+
 def test_everything_in_one_group_is_one_row_even_where_there_is_nothing(engine):
     (row,) = run(engine(), "failure_rate", by=[]).project("attempts, rate, low, high, too_few").fetchall()
     assert row == (0, None, None, None, True)
