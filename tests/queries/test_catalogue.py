@@ -55,7 +55,7 @@ def test_the_unchanged_file_gives_an_empty_result_in_an_empty_store(name, engine
 
 
 @pytest.mark.parametrize("name", [path.stem for path in FILES])
-@pytest.mark.parametrize("large", [3600, 2**31 - 1, 2**63 - 1])
+@pytest.mark.parametrize("large", [2**31 - 1, 2**63 - 1])
 def test_a_number_that_is_accepted_is_no_error_of_the_engine(name, large, engine, make):
     """The engine computes with 32 bits if a value has no more: an hour in microseconds has more."""
     query = find(name)
