@@ -128,10 +128,8 @@ open_times AS (
 -- by parts of time as long as the breaker is open, of which it lies in one or two: what an attempt is joined by
 open_parts AS (
     SELECT *, floor(from_us / (1e6 * $recovery_s)) AS part FROM open_times
-    UNION ALL
-    SELECT *, floor(to_us / (1e6 * $recovery_s)) AS part
-    FROM open_times
-    WHERE floor(to_us / (1e6 * $recovery_s)) <> floor(from_us / (1e6 * $recovery_s))
+    UNION
+    SELECT *, floor(to_us / (1e6 * $recovery_s)) AS part FROM open_times
 ),
 replayed AS (
     SELECT

@@ -75,11 +75,11 @@ scoped AS (
       AND ($since IS NULL OR started_at >= $since)
       AND ($tool IS NULL OR tool = $tool)
 ),
--- attempts before the longest window are only counted as a group without attempts: they need no cluster
+-- attempts before the long window are only counted as a group without attempts: they need no cluster
 per_cluster AS (
     SELECT
         /* by names */ tool, /* end by */
-        CASE WHEN age_s <= 259200 THEN own_cluster END AS cluster,
+        CASE WHEN age_s <= long_s THEN own_cluster END AS cluster,
         pair_no,
         windows,
         factor,

@@ -20,7 +20,8 @@ from tooltrace.analysis import find
 from tooltrace.analysis.query import Query
 from tooltrace.clickhouse.attribute_sql import quote_identifier
 from tooltrace.clickhouse.sql.functions import SETTINGS
-from tooltrace.clickhouse.sql.translate import TempTable, TranslatedQuery, to_clickhouse
+from tooltrace.clickhouse.sql.rewrites import TempTable
+from tooltrace.clickhouse.sql.translate import TranslatedQuery, to_clickhouse
 from tooltrace.errors import QueryError
 from tooltrace.store.views import NAMES
 

@@ -32,7 +32,8 @@ from tests.clickhouse.conftest import Fill, exporters_tables, records_of
 from tooltrace.analysis import query_store
 from tooltrace.clickhouse.attribute_sql import quote_identifier
 from tooltrace.clickhouse.query import relation
-from tooltrace.clickhouse.sql.translate import TempTable, TranslatedQuery, to_clickhouse
+from tooltrace.clickhouse.sql.rewrites import TempTable
+from tooltrace.clickhouse.sql.translate import TranslatedQuery, to_clickhouse
 from tooltrace.clickhouse.store import UNITS
 from tooltrace.clickhouse.views import apply
 from tooltrace.core.records import ToolCall

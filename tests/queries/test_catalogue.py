@@ -56,7 +56,7 @@ def test_the_unchanged_file_gives_an_empty_result_in_an_empty_store(name, engine
 
 @pytest.mark.parametrize("name", [path.stem for path in FILES])
 @pytest.mark.parametrize("large", [2**31 - 1, 2**63 - 1])
-def test_a_number_that_is_accepted_is_no_error_of_the_engine(name, large, engine, make):
+def test_no_query_fails_for_a_large_number_that_it_accepts(name, large, engine, make):
     """The engine computes with 32 bits if a value has no more: an hour in microseconds has more."""
     query = find(name)
     con = engine(*(make(status="error", call_id=f"call {number}") for number in range(6)))

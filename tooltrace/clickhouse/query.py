@@ -126,7 +126,7 @@ class ClickHouseSession:
         names: list[str] = []
         try:
             for table in script.temp_tables:
-                self._command(create_temp_table(table.name, table.sql), budget.left(self._used_bytes(budget)))
+                self._command(create_temp_table(table), budget.left(self._used_bytes(budget)))
                 names.append(table.name)
             yield budget.left(self._used_bytes(budget))
         finally:

@@ -210,7 +210,7 @@ class _SqlWriter:
             return result
         # The subquery has one column, whose name is not known here.
         unknown = f"SELECT max(isNull(COLUMNS('.*'))) FROM {self._sql(found, 'query')}"
-        # IN is 0 or 1, so that 2 keeps it. The subquery is written no more often, because ClickHouse analyses each copy.
+        # IN is 0 or 1, so that 2 keeps it. The subquery is written twice only, because ClickHouse analyses each copy.
         return f"nullIf({result}, if(ifNull(({unknown}), 0) = 1, 0, 2))"
 
     def _json_text(self, member: exp.JSONExtractScalar) -> str:

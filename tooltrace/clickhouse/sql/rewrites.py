@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import sqlglot
 from sqlglot import exp
@@ -239,19 +240,20 @@ def known_tables() -> frozenset[str]:
     return frozenset(dict(_tables()))
 
 
-class ExtractedStep(NamedTuple):
-    """A step of a query that was extracted from it."""
+@dataclass(frozen=True, slots=True)
+class TempTable:
+    """A step of a query that is used several times, in ClickHouse's SQL."""
 
     name: str
-    body: Node
+    sql: str
     columns: tuple[str, ...]
     """Names of its columns; empty if they are not known."""
     read_again: bool
-    """Whether its query says ``NOT MATERIALIZED``."""
+    """Whether the query prefers to read it again at each use (``NOT MATERIALIZED``), because it has many rows."""
 
 
-def extract_temp_tables(tree: Node) -> list[ExtractedStep]:
-    """Remove the steps from ``tree`` that need temporary tables; return them in order.
+def extract_temp_tables(tree: Node, write: Callable[[Node], str]) -> tuple[TempTable, ...]:
+    """Remove the steps from ``tree`` that need temporary tables; return them in order, with the SQL by ``write``.
 
     ClickHouse inserts a CTE's text at each use, and executes it as often: a chain of CTEs runs thousands of times.
     Therefore each CTE with two or more uses becomes a temporary table. This also gives all its readers the same row
@@ -273,13 +275,9 @@ def extract_temp_tables(tree: Node) -> list[ExtractedStep]:
     narrow = _narrowed(tree, ctes)
     inline = {name: cte for name, cte in ctes.items() if name not in materialized}
     tree.set("with_", None)
-    extracted = [
-        ExtractedStep(name, *narrow(name, _with(ctes[name].this, inline)), name in read_again)
-        for name in ctes
-        if name in materialized
-    ]
+    extracted = [(name, *narrow(name, _with(ctes[name].this, inline))) for name in ctes if name in materialized]
     _with(tree, inline)
-    return extracted
+    return tuple(TempTable(name, write(body), names, name in read_again) for name, body, names in extracted)
 
 
 def _narrowed(tree: Node, ctes: dict[str, exp.CTE]) -> Callable[[str, Node], tuple[Node, tuple[str, ...]]]:

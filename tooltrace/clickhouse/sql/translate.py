@@ -21,21 +21,10 @@ from tooltrace.clickhouse.sql.functions import TRANSLATED, UNCHANGED
 from tooltrace.clickhouse.sql.generator import to_sql
 from tooltrace.clickhouse.sql.macros import MACRO_NAMES, inline_macros
 from tooltrace.clickhouse.sql.parser import parse
+from tooltrace.clickhouse.sql.rewrites import TempTable
 from tooltrace.clickhouse.sql.scope import rename_steps
 from tooltrace.errors import QueryError
 from tooltrace.store.macros import without_definitions
-
-
-@dataclass(frozen=True, slots=True)
-class TempTable:
-    """A step of a query that is used several times, in ClickHouse's SQL."""
-
-    name: str
-    sql: str
-    columns: tuple[str, ...]
-    """Names of its columns; empty if they are not known."""
-    read_again: bool
-    """Whether the query prefers to read it again at each use (``NOT MATERIALIZED``), because it has many rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +37,13 @@ class TranslatedQuery:
     """Names of the query's own steps."""
 
     def __str__(self) -> str:
-        statements = [*(create_temp_table(table.name, table.sql) for table in self.temp_tables), self.select]
+        statements = [*map(create_temp_table, self.temp_tables), self.select]
         return ";\n".join(statements)
 
 
-def create_temp_table(name: str, sql: str) -> str:
-    """Return the statement that stores the result of ``sql`` for this session."""
-    return f"CREATE TEMPORARY TABLE {quote_identifier(name)} ENGINE = Memory AS {sql}"
+def create_temp_table(table: TempTable) -> str:
+    """Return the statement that stores the rows of ``table`` for this session."""
+    return f"CREATE TEMPORARY TABLE {quote_identifier(table.name)} ENGINE = Memory AS {table.sql}"
 
 
 def drop_temp_table(name: str) -> str:
@@ -100,10 +89,7 @@ def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -
         rewrites.unnest_to_array_join(tree, to_sql)
         # The names are collected before the steps become temporary tables.
         steps = frozenset(step.alias for step in tree.find_all(exp.CTE))
-        temp_tables = tuple(
-            TempTable(step.name, to_sql(step.body), step.columns, step.read_again)
-            for step in rewrites.extract_temp_tables(tree)
-        )
+        temp_tables = rewrites.extract_temp_tables(tree, to_sql)
         return TranslatedQuery(temp_tables, to_sql(tree), steps)
     except SqlglotError as error:
         raise QueryError(f"cannot translate to ClickHouse SQL: {error}") from error
