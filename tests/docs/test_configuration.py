@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from docs.settings_page import defaults, described
-from tests.system.test_prose import sources
 from tooltrace.exporters.otlp_config import SIGNALS, chosen, settings_of, signals, span_sampler
 from tooltrace.exporters.protocol import Target
 
@@ -31,7 +30,8 @@ class Environment(dict[str, str]):
 
 def constants() -> Iterator[str]:
     """Yield the texts of the code that are the name of a variable; docstrings and messages are longer."""
-    for path in sources():
+    root = Path(__file__).parents[2]
+    for path in (path for folder in ("tooltrace", "exporters", "dashboards") for path in (root / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and NAME.fullmatch(node.value):
                 yield node.value

@@ -12,10 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from docs.generate import PAGES as GENERATED
 from tests.docs.model_server import model_server
 from tests.programs import start_program
-from tests.system.test_prose import OPENINGS, RIDDLES
 from tooltrace.analysis import catalogue
 from tooltrace.cli import cli
 
@@ -142,16 +140,6 @@ def test_relative_links_and_anchors_lead_somewhere(page: Path) -> None:
             assert anchor in anchors(target), (
                 f"{name(page)}: {link} names no heading; there are {sorted(anchors(target))}"
             )
-
-
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page not in GENERATED and not name(page).startswith("tests/")], ids=name
-)
-def test_pages_are_in_plain_english(page: Path) -> None:
-    text = prose(page)
-    wrong = [found[0] for found in RIDDLES.finditer(text)]
-    wrong += [part[:60] for part in re.split(r"\n\n|^- ", text, flags=re.MULTILINE) if OPENINGS.match(part)]
-    assert not wrong
 
 
 def test_the_index_names_every_page() -> None:

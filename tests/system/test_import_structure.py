@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -166,16 +165,6 @@ def test_imports_inside_functions_delay_the_load_of_something() -> None:
             if imported.partition(".")[0] in standard or (imported in loaded and imported != module):
                 wrong.add(f"{path.relative_to(ROOT)}:{line}: move the import of {imported} to the top")
     assert not wrong, "\n".join(sorted(wrong))
-
-
-def test_no_two_classes_share_a_name() -> None:
-    places = defaultdict(list)
-    for path in modules().values():
-        for node in ast.walk(syntax_tree(path)):
-            if isinstance(node, ast.ClassDef):
-                places[node.name.lstrip("_")].append(f"{path.relative_to(ROOT)}:{node.lineno}")
-    shared = {name: found for name, found in places.items() if len(found) > 1}
-    assert not shared
 
 
 def test_few_modules_are_outside_the_packages() -> None:

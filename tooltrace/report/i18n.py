@@ -20,10 +20,10 @@ class Translations:
 
     def __init__(self, language: str) -> None:
         self.language = language
-        self._exact = {**_table(language), **_table(f"{language}.queries")}
+        self._exact = {**table(language), **table(f"{language}.queries")}
         self.glossary = _glossary(language)
         """Terms and their meanings, by the anchor on the page of the glossary."""
-        self._table = {**_table(DEFAULT), **self._exact}
+        self._table = {**table(DEFAULT), **self._exact}
 
     def __call__(self, key: str, **values: Any) -> str:
         """Return the text of ``key`` with ``values`` inserted; the key itself if there is no text."""
@@ -66,17 +66,18 @@ class Translations:
 
 
 @cache
-def _table(language: str) -> dict[str, str]:
+def table(language: str) -> dict[str, str]:
+    """Return the texts of ``language`` by key; empty where it has no file."""
     file = assets.path("dashboards") / "strings" / f"{language}.json"
-    table: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    return table
+    texts: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return texts
 
 
 @cache
 def _columns_with_values(language: str) -> frozenset[str]:
     """Return ``value.QUERY.COLUMN`` for each column whose values have translations."""
     return frozenset(
-        ".".join(key.split(".", 3)[:3]) for key in _table(f"{language}.queries") if key.startswith("value.")
+        ".".join(key.split(".", 3)[:3]) for key in table(f"{language}.queries") if key.startswith("value.")
     )
 
 

@@ -60,9 +60,12 @@ def _audit_row(names: Sequence[str], row: Row, words: Translations) -> Row:
 
 
 def _evidence(figures: str, example: str | None, words: Translations) -> str:
-    """Return the sentence for the audit's ``figures``; empty where the language has none."""
+    """Return the sentence for the audit's ``figures``; empty where the language has none with these figures."""
     numbers = orjson.loads(figures)
-    return words.exact(f"audit.sentence.{numbers.pop('sentence')}").format(**numbers, example=example)
+    try:
+        return words.exact(f"audit.sentence.{numbers.pop('sentence')}").format(**numbers, example=example)
+    except KeyError:
+        return ""
 
 
 _CHANGED = frozenset({"worse", "maybe_worse", "maybe_better", "better"})
