@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextvars import Context as ContextVars
 from sys import getsizeof
 from time import time_ns
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -27,7 +27,6 @@ from tooltrace.recording.tracebacks import RaisedFrom
 from tooltrace.redact.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from tooltrace.recording.plain_call import PlainCall
     from tooltrace.recording.settings import Settings
 
 
@@ -114,12 +113,6 @@ class Attempt(ToolSpan):
     duration_ns: int | None = None
     surroundings: ContextVars | None = None
     """The caller's context variables, so that the log line has the values that the application bound there."""
-    response: ResponseSnapshot | None = None
-    """The response that the rules read from the result; None until ``is_read``, and where no rule recognised it."""
-    is_read: bool = False
-    """Whether the rules have read the result."""
-    plain: PlainCall | Literal[False] | None = None
-    """The content of a plain call; False for any other call; None until it is known."""
     written: bool = False
     """Whether the journal has the record."""
 

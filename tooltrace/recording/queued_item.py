@@ -6,7 +6,6 @@ from typing import Protocol
 
 from tooltrace.core.records import Record
 from tooltrace.recording.attempt import Attempt
-from tooltrace.recording.plain_call import write_line
 from tooltrace.store.journal_format import encode
 
 
@@ -22,7 +21,5 @@ Item = Attempt | DeferredRecord | Record
 
 def line_of(item: Item, *, has_journal: bool) -> bytes | None:
     """Return the journal line of ``item``; None without a journal. Raises what a redaction or a rule raises."""
-    if type(item) is Attempt and has_journal and (line := write_line(item)) is not None:
-        return line
     record = item if isinstance(item, Record) else item.record()
     return encode(record) if has_journal else None

@@ -21,15 +21,12 @@ _UNCHANGING, _CHANGING = (
 
 
 def read_response(attempt: Attempt) -> ResponseSnapshot | None:
-    """Return the response of the ended ``attempt``: the tool's own, or what the rules read from its result or stream text.
-
-    The result is read once; a later call returns the same response.
-    """
+    """Return the response of the ended ``attempt``: the tool's own, or what the rules read from its result or stream text."""
     result = attempt.result
     if not isinstance(result, ValueSnapshot):
         return result
-    if attempt.is_read or attempt.error is not None or attempt.ending != "returned":
-        return attempt.response
+    if attempt.error is not None or attempt.ending != "returned":
+        return None
     value = result.value if attempt.stream is None else attempt.stream.text
     if value is None:
         return None
@@ -43,10 +40,7 @@ def read_response(attempt: Attempt) -> ResponseSnapshot | None:
             return None
     view = view_of(value, result.kinds)
     response = apply_rules_to_view(view, attempt.rules) or value_error_pair.RULE.read(view)
-    if response is not None:
-        attempt.response = with_value(snapshot_response(response, attempt), attempt)
-    attempt.is_read = True
-    return attempt.response
+    return None if response is None else with_value(snapshot_response(response, attempt), attempt)
 
 
 def snapshot_response(response: ToolResponse, attempt: Attempt) -> ResponseSnapshot:

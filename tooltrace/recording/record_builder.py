@@ -22,7 +22,6 @@ from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.normalize.result_view import snapshot_result
 from tooltrace.otel import attributes as names
 from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot, read_claims, validate_confidence
-from tooltrace.recording.plain_call import make_record
 from tooltrace.recording.reading import read_response, snapshot_response, with_value
 from tooltrace.recording.token_count import count_tokens, result_text
 from tooltrace.recording.tracebacks import write_traceback
@@ -120,11 +119,6 @@ def _read_confidence_and_sources(attempt: Attempt, result: Any) -> None:
 
 def build_record(attempt: Attempt) -> ToolCall:
     """Return the record of ``attempt``, which must have ended. Does not change the attempt's result."""
-    return make_record(attempt) or build_any_record(attempt)
-
-
-def build_any_record(attempt: Attempt) -> ToolCall:
-    """Return the record as :func:`build_record` does, in the way that suits every call."""
     spec, settings = attempt.spec, attempt.settings
     span_id = attempt.hex_id
     parent, context = attempt.parent, attempt.call_context

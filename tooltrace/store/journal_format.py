@@ -8,7 +8,6 @@ prefix and the newline, so that damage is found without parsing. The whole line 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, NamedTuple, Union
 from zlib import crc32
@@ -57,35 +56,8 @@ def encode(record: Record) -> bytes:
         data = _object(_scrubbed(record))
     # a newline occurs only between tokens of embedded JSON, because JSON strings escape newlines
     # [1:] removes the opening brace, which precedes the checksum
-    return with_checksum(data.replace(b"\n", b" ")[1:])
-
-
-def with_checksum(body: bytes) -> bytes:
-    """Return the journal line with ``body``, which is a JSON object of one line without its opening brace."""
+    body = data.replace(b"\n", b" ")[1:]
     return b"".join((b'{"crc":"%08x",' % crc32(body), body, b"\n"))
-
-
-def line_template(record: type[Record], constants: Mapping[str, Any], formats: Mapping[str, bytes]) -> bytes:
-    """Return a template whose operator ``%`` makes the body of a line of ``record``, see :func:`with_checksum`.
-
-    ``constants``: fields that every line has with the same value. ``formats``: a format such as ``%b`` for each field
-    whose value is filled in, as JSON, in the order of the record's fields. Raises UnicodeEncodeError for text that is not
-    valid Unicode.
-
-    The encoder itself writes the template, so that names and order of the fields have one source.
-    """
-    form = _FORMS[record]
-    places = {name: b"\0%d\0" % number for number, name in enumerate(formats)}  # JSON contains no such byte
-    values = {**constants, **{name: Raw(place) for name, place in places.items()}}
-    body = _ENCODER.encode(form.line(**values))[1:].replace(b"%", b"%%")
-    for name, place in places.items():
-        body = body.replace(place, formats[name])
-    return body
-
-
-def encode_value(value: str | float | datetime) -> bytes:
-    """Return ``value`` as a line has it. Raises UnicodeEncodeError for text that is not valid Unicode."""
-    return _ENCODER.encode(value)
 
 
 def checksum_ok(line: bytes) -> bool:
