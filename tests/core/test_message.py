@@ -69,15 +69,21 @@ def test_the_message_of_a_partial_result_names_the_gap() -> None:
 def test_an_empty_result_has_a_message(response: tt.ToolResponse, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "tooltrace"):
         assert response.to_message("c9", "plain") == NOTHING
-    assert "c9" in caplog.text
+        named = response.model_copy(update={"meta": tt.ResponseMeta(tool_name="shell")})
+        assert named.to_message("c9", "plain") == NOTHING
+    first, second = caplog.messages
+    assert "a tool for call c9" in first
+    assert "the tool 'shell' for call c9" in second
 
 
 @pytest.mark.parametrize("call_id", ["", "  ", None, 7])
-def test_a_message_requires_the_call_id(call_id: object) -> None:
-    with pytest.raises(ValueError, match="id of its call"):
-        TIMEOUT.to_message(call_id)  # type: ignore[arg-type, call-overload]
-    with pytest.raises(tt.TooltraceError):
-        TIMEOUT.to_message(call_id)  # type: ignore[arg-type, call-overload]
+def test_a_message_requires_the_call_id(call_id: object, caplog: pytest.LogCaptureFixture) -> None:
+    response = tt.ToolResponse.success("secret words", meta={"tool_name": "shell"})
+    with pytest.raises(ValueError, match="the tool 'shell' needs the id of its call") as refused:
+        response.to_message(call_id)  # type: ignore[arg-type, call-overload]
+    assert isinstance(refused.value, tt.TooltraceError)
+    assert "the tool 'shell' was refused" in caplog.text
+    assert "secret" not in caplog.text
 
 
 def test_an_unknown_style_names_those_that_are() -> None:

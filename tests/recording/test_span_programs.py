@@ -77,11 +77,13 @@ def test_the_users_structlog_gets_the_line_with_its_bound_values(tmp_path: Path)
         structlog.contextvars.bind_contextvars(request="r1")
         tt.trace_tool(name="t")(lambda: 5)()
         tt.trace_tool(name="u")(lambda: tt.ToolResponse.error("E", "m"))()
+        sources = [tt.Source(type="database", id="orders")]
+        tt.trace_tool(name="v")(lambda: tt.ToolResponse.success("x", stats={"rows": 3}, confidence=0.7, sources=sources))()
         """,
         TOOLTRACE_STORE=str(tmp_path / "x.duckdb"),
     )
     assert (done.returncode, done.stderr) == (0, "")
-    first, second = map(json.loads, done.stdout.splitlines())
+    first, second, third = map(json.loads, done.stdout.splitlines())
     assert (first["event"], first["request"], first["tool"], first["level"]) == ("tool_call", "r1", "t", "info")
     assert (second["level"], second["status"], second["code"], second["error_message"]) == (
         "warning",
@@ -89,6 +91,8 @@ def test_the_users_structlog_gets_the_line_with_its_bound_values(tmp_path: Path)
         "E",
         "m",
     )
+    assert (third["status"], third["stats"], third["confidence"]) == ("success", {"rows": 3}, 0.7)
+    assert third["sources"] == [{"type": "database", "id": "orders"}]
 
 
 def test_the_sdk_switched_off(tmp_path: Path) -> None:

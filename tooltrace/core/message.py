@@ -31,16 +31,20 @@ listeners: list[Listener] = []
 
 def message_of(response: ToolResponse, call_id: str, style: str) -> Any:
     """Return the message for ``response``; see :meth:`ToolResponse.to_message`."""
+    tool = f"the tool {response.meta.tool_name!r}" if response.meta.tool_name else "a tool"
     if not isinstance(call_id, str) or not call_id.strip():
+        # the content is not logged: nothing has redacted it
+        logger.warning("a message of %s was refused, because it has no id of its call", tool)
         raise MessageError(
-            f"a message needs the id of its call, as a non-empty text, got {call_id!r}: pass the id that the model gave the call"
+            f"a message of {tool} needs the id of its call, as a non-empty text, got {call_id!r}: pass the id that the model"
+            " gave the call"
         )
     wrap = _STYLES.get(style)
     if wrap is None:
         raise MessageError(f"no message style {style!r}: pass one of {', '.join(_STYLES)}")
     text = json_text(response) if style == "json" else message_text(response)
     if not text.strip():
-        logger.warning("the message for call %s is empty: the model receives %r instead", call_id, NOTHING)
+        logger.warning("the message of %s for call %s is empty: the model receives %r instead", tool, call_id, NOTHING)
         text = NOTHING
     for listener in listeners:
         listener(response, call_id, text, style)

@@ -9,14 +9,19 @@ import sys
 from contextvars import Context
 from typing import Any
 
+import orjson
+
 from tooltrace.core.records import ToolCall
 
 EVENT = "tool_call"
 _modules = sys.modules
 _FIELDS = (
     *("tool", "tool_version", "call_id", "attempt", "status", "ending", "code", "error_type", "error_message"),
-    *("retryable", "confidence", "next_action", "duration_ms", "conversation_id", "agent", "trace_id", "span_id"),
+    *("retryable", "confidence", "next_action", "stats", "sources", "duration_ms", "conversation_id", "agent"),
+    *("trace_id", "span_id"),
 )
+_JSON = ("stats", "sources")
+"""Fields that the record has as JSON text. The line has their values, which each renderer writes in its own way."""
 
 
 def is_wanted() -> bool:
@@ -46,7 +51,8 @@ def logger() -> Any:
 
 def fields_of(call: ToolCall) -> dict[str, Any]:
     """Return the fields of the log line of ``call``."""
-    return {name: value for name in _FIELDS if (value := getattr(call, name)) is not None}
+    fields = {name: value for name in _FIELDS if (value := getattr(call, name)) is not None}
+    return fields | {name: orjson.loads(fields[name]) for name in _JSON if name in fields}
 
 
 def emit(fields: dict[str, Any], surroundings: Context | None, bound: Any, *, failed: bool) -> None:
