@@ -4,6 +4,7 @@
 -- ('sibling', at most the 50 that started nearest in time). A row has `tool` if it is an attempt. It has `span` if it is a
 -- span of another library, such as an agent run, a model response or a request.
 --
+-- group: pages
 -- alias: trace_neighbors
 -- parameters:
 --   span_id  text = NULL  the span id of the attempt

@@ -4,6 +4,7 @@
 -- are those of attempts, so that the counts add up to its rows. All intervals have the same length: `seconds`, or else the
 -- shortest round length, from a second to 365 days, for which the attempts span at most `parts` intervals.
 --
+-- group: pages
 -- parameters:
 --   since            timestamp = NULL  attempts that started at this time or later
 --   until            timestamp = NULL  attempts that started before this time

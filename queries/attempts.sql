@@ -5,6 +5,7 @@
 -- of the last row as `before` and `before_span`; to read all rows down to a known one, pass them as `down_to` and
 -- `down_to_span`. In any other order, which `sort` sets, the next page begins after `offset` rows; unknown values come last.
 --
+-- group: calls
 -- parameters:
 --   since            timestamp = NULL  attempts that started at this time or later
 --   until            timestamp = NULL  attempts that started before this time

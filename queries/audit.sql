@@ -28,6 +28,7 @@
 -- passed is NULL if there was nothing to judge. Grouped by code, each code is judged on its own attempts only: a group of
 -- errors has no results, and a group of results has no errors. A group of few attempts proves little: see too_few.
 --
+-- group: trust
 -- alias: tool_checklist
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:

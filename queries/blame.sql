@@ -24,6 +24,7 @@
 -- ratio in 94 to 99 % of them, excludes 1 in 1 to 6 % of those without any association, and with as many conversations as
 -- `needed` in 78 to 83 % (docs/explanation/statistics.md).
 --
+-- group: agents
 -- by: tool (default), version, agent, attributes
 -- parameters:
 --   since      timestamp = NULL  attempts that started at this time or later

@@ -13,6 +13,7 @@
 -- attempt, with the trip that it caused, is counted in its own group. The counts of the groups add up to those of the whole
 -- history.
 --
+-- group: failures
 -- alias: circuit_breaker_simulation
 -- by: tool (default), version, agent, conversation, attributes; code, status, rule, rule_grade, day, hour
 -- parameters:

@@ -17,6 +17,7 @@
 -- the history in the window. The burns of the parts add up to the burn of the whole, and a part alerts if it would alert
 -- alone.
 --
+-- group: failures
 -- by: tool (default), version, agent, conversation, attributes; code, status, rule, rule_grade, day, hour
 -- parameters:
 --   objective     objective = 0.99  share of attempts that must succeed: 0.99, or 99 for percent

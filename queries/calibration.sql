@@ -32,6 +32,7 @@
 -- treated as 1e-6 and 1 - 1e-6 for cox_*, and as 1e-15 and 1 - 1e-15 for log_loss. mcb, dsc and unc use confidences rounded
 -- to four decimals in a group with more than 10000 different ones; all other columns are exact.
 --
+-- group: trust (first)
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later

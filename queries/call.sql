@@ -4,6 +4,7 @@
 -- matches the call of the attempt with that span id. If there is none either, it matches the calls whose call id or span
 -- ids start with it.
 --
+-- group: pages
 -- parameters:
 --   id     text         a call id, a span id, or the start of one
 --   limit  integer = 5  maximum number of calls, the newest first

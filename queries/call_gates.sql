@@ -2,6 +2,7 @@
 --
 -- One row per stop, in order of time.
 --
+-- group: pages
 -- parameters:
 --   call_id  text  id of the call
 -- columns:

@@ -7,6 +7,7 @@
 -- Measured on simulated histories with independent calls, or with 5 or more clusters that differ: the 95 % intervals
 -- contain the true value in 94 to 100 % of them (docs/explanation/coverage.md).
 --
+-- group: changes
 -- parameters:
 --   since  timestamp = NULL  first attempt at this time or later
 --   until  timestamp = NULL  first attempt before this time

@@ -22,6 +22,7 @@
 -- interval of a difference contains 0 in 94 to 100 % of them, also if each call resembles the one before across
 -- conversations (correlation 0.8). At most 4 % had any verdict `worse` or `better` (docs/explanation/coverage.md).
 --
+-- group: changes (first)
 -- by: tool (default), agent, attributes
 -- parameters:
 --   before_since    timestamp = NULL  before: attempts that started at this time or later

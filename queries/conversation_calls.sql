@@ -3,6 +3,7 @@
 -- One row per call, in order of the first start: its last attempt. Two conversations are compared by these rows
 -- (`tooltrace diff`).
 --
+-- group: pages
 -- parameters:
 --   conversation  text             id of the conversation; of calls without one, that of the trace
 --   limit         integer = 20000  maximum number of rows

@@ -5,6 +5,7 @@
 -- labels (the view conversation_labels), never guessed from its calls. For the loops in it, see the query loops, whose
 -- conversations may be passed as `conversations`.
 --
+-- group: agents
 -- parameters:
 --   since         timestamp = NULL  conversations with an attempt that started at this time or later
 --   until         timestamp = NULL  conversations with an attempt that started before this time
@@ -35,7 +36,7 @@
 --   labeler       text   labeler of the latest label
 -- important: started_at, conversation, agent, calls, failed, correct, duration_ms, last_error
 -- verdict: max(failed) The conversation with the most failed calls is {conversation}: {failed} of {calls} failed, last with {last_code}.
--- next: show --conversation {conversation}
+-- next: show {conversation}
 WITH chosen AS (
     SELECT DISTINCT conversation_id
     FROM attempts

@@ -38,6 +38,7 @@
 -- tool and version. Grouped by day or hour, each day or hour is a history of its own. Grouped by code or status, failure_rate is the rate of failures with that code or status among all attempts of the
 -- history, while latency and accuracy use the attempts with that code or status only.
 --
+-- group: changes (first)
 -- by: tool (default), version, agent, conversation, day, hour, attributes; code, status, rule, rule_grade
 -- parameters:
 --   since      timestamp = NULL  attempts that started at this time or later

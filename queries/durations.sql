@@ -3,6 +3,7 @@
 -- One row per range of durations that contains attempts, the shortest first. Each power of ten is divided into ten ranges
 -- of equal ratio. Finished attempts with a duration count. Results from a cache are left out, as in latency.
 --
+-- group: costs
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later

@@ -21,6 +21,7 @@
 -- Results from a cache count like any other result. They make a tool look better than it is when it runs: see cached.
 -- Grouped by code or status, the rows are parts of a whole: read attempts there, not rate.
 --
+-- group: failures (first)
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later

@@ -6,6 +6,7 @@
 -- does not match "reorder" then. These are words of ASCII letters, digits and _; other characters, such as Chinese, need no
 -- word end. To read the next page, pass started_at and span_id of the last row as `before` and `before_span`.
 --
+-- group: pages
 -- parameters:
 --   text          text              text to find
 --   field         text = NULL       arguments, error, result or seen: search this only

@@ -21,6 +21,7 @@
 -- the sum is 17 % too low to 15 % too high for English, code, JSON and Chinese, up to 31 % too low for tables of numbers,
 -- and wrong by up to a factor of 2 for Russian, Greek and Arabic (docs/explanation/footprint.md).
 --
+-- group: costs (first)
 -- by: tool (default), version, code, agent, conversation, call, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since         timestamp = NULL  attempts that started at this time or later

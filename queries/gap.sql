@@ -11,6 +11,7 @@
 -- simulations with 5 to 50 clusters and intraclass correlations from 0 to 0.5 it contained the true gap in 93 % or more; of
 -- ten independent attempts, in 90 % where nearly all are right.
 --
+-- group: trust
 -- alias: confidence_gap
 -- parameters:
 --   since   timestamp = NULL  attempts that started at this time or later

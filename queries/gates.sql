@@ -11,6 +11,7 @@
 -- Measured on simulated histories with independent calls, or with 5 or more clusters that differ: the 95 % intervals
 -- contain the true value in 96 to 97 % of them (docs/explanation/coverage.md).
 --
+-- group: agents
 -- by: tool (default), version, agent, conversation, day, hour, attributes; code, status, rule, rule_grade
 -- parameters:
 --   since  timestamp = NULL  stops that were requested at this time or later

@@ -27,6 +27,7 @@
 -- Grouped by code, status, day or hour, the history is not split: an incident of the whole history belongs to the group of
 -- its first failure, so a night of failures is one incident of the day on which it started.
 --
+-- group: failures (first)
 -- by: tool (default), version, agent, conversation, attributes; code, status, rule, rule_grade, day, hour
 -- parameters:
 --   since       timestamp = NULL  attempts that started at this time or later

@@ -3,6 +3,7 @@
 -- One row per attempt of the list, in its order; ids of no attempt are left out. Labels of the attempt and of its call
 -- count, as in judged.
 --
+-- group: pages
 -- parameters:
 --   spans  text = NULL  span ids, separated by commas
 -- columns:

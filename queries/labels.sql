@@ -2,6 +2,7 @@
 --
 -- One row per label of the call or of one of its attempts, or of the conversation itself, in order of time.
 --
+-- group: pages
 -- parameters:
 --   call_id          text = NULL  id of the call
 --   conversation_id  text = NULL  id of the conversation

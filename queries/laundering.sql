@@ -11,6 +11,7 @@
 -- Measured on simulated histories with independent calls, or with 5 or more clusters that differ: the 95 % intervals
 -- contain the true value in 96 to 99 % of them (docs/explanation/coverage.md).
 --
+-- group: trust
 -- alias: error_laundering
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:

@@ -24,6 +24,7 @@
 -- Measured on 65 conversations with planted loops and 80 of polling, pages, retries, bulk writes and waits: all loops were
 -- found, and nothing else. Of 222 published runs of two agents, 9 had a loop (docs/explanation/loops.md).
 --
+-- group: agents (first)
 -- parameters:
 --   since         timestamp = NULL  attempts that started at this time or later
 --   until         timestamp = NULL  attempts that started before this time; a loop is running at this time, NULL is now

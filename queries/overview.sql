@@ -7,6 +7,7 @@
 -- Measured on simulated histories with independent calls, or with 5 or more clusters that differ: the 95 % intervals
 -- contain the true value in 93 to 100 % of them (docs/explanation/coverage.md).
 --
+-- group: failures
 -- parameters:
 --   since   timestamp = NULL  attempts that started at this time or later
 --   until   timestamp = NULL  attempts that started before this time

@@ -19,6 +19,7 @@
 -- Measured on simulated histories of 5 to 50 conversations, with rates of 0.02 to 0.9 and an ICC of 0 to 0.5: the 95 %
 -- interval of lift contains the true value in 94 to 100 % of them (docs/explanation/coverage.md).
 --
+-- group: agents
 -- by: none (default), version, agent, attributes
 -- parameters:
 --   since   timestamp = NULL  conversations that started at this time or later

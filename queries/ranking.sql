@@ -24,6 +24,7 @@
 -- contain the true value in 96 to 100 % of them; without any change excess_low is above 0 in at most 3 %
 -- (docs/explanation/coverage.md).
 --
+-- group: failures (first)
 -- alias: hurt, impact
 -- by: tool (default), version, agent, conversation, attributes
 -- parameters:

@@ -3,6 +3,7 @@
 -- One row per attempt, the one that ended last first. The window applies to the end time, because an attempt is recorded
 -- when it ends: new attempts are found however long they ran.
 --
+-- group: calls (first)
 -- parameters:
 --   since   timestamp = NULL  attempts that ended at this time or later
 --   until   timestamp = NULL  attempts that ended before this time

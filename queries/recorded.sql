@@ -4,6 +4,7 @@
 -- value that a tool may never record: `calibration` needs confidence, `gap` needs labels, `sources` needs sources, and
 -- `gates` needs approvals. If its count here is 0, that query has no rows for the tool.
 --
+-- group: calls
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later

@@ -14,6 +14,7 @@
 -- contain the true value in 93 to 99 % of them; for a calibrated tool a bin is outside in at most 4 %
 -- (docs/explanation/coverage.md).
 --
+-- group: trust
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later

@@ -12,6 +12,7 @@
 -- intraclass correlation of up to 0.5, in windows of 1 hour to 1 day: at most 5 of 100 histories had a rising window
 -- (docs/explanation/coverage.md).
 --
+-- group: costs
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since     timestamp = NULL  attempts that started at this time or later

@@ -17,6 +17,7 @@
 -- share is as certain as that of calls / design_effect independent calls, and the variance of km is multiplied by the
 -- design_effect of naive.
 --
+-- group: costs
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later

@@ -2,6 +2,7 @@
 --
 -- One row, or none where no span has the id. Attempts of tools are not in it: the query call has these.
 --
+-- group: pages
 -- parameters:
 --   span_id  text = NULL  id of the span
 -- columns:

@@ -5,6 +5,7 @@
 -- traces, and the traces in which a span of an agent or a model names the conversation, although no tool was called.
 -- `parent_span_id` gives the tree; the attempts of one call have the same tool and call_id.
 --
+-- group: pages
 -- parameters:
 --   trace_id      text = NULL      steps of this trace
 --   conversation  text = NULL      steps of this conversation

@@ -21,6 +21,7 @@
 -- more clusters that differ: at most 1 % of the thresholds had a lower precision than requested, and the 95 % intervals of
 -- coverage contain the true value in 94 to 100 % of them (docs/explanation/coverage.md).
 --
+-- group: trust
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL                attempts that started at this time or later

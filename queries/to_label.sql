@@ -9,6 +9,7 @@
 -- without a confidence teach nothing about calibration, so they are left out; with `without_confidence` = yes they come
 -- last: their labels show how often a tool is right. Within a stratum the order is random, but the same for the same `seed`.
 --
+-- group: trust
 -- parameters:
 --   since               timestamp = NULL  attempts that started at this time or later
 --   until               timestamp = NULL  attempts that started before this time

@@ -7,6 +7,7 @@
 -- is in no pair. `tooltrace diff version:A version:B` compares the first pair call by call. For figures of all
 -- conversations, see the query compare.
 --
+-- group: changes
 -- parameters:
 --   before_version  text             version of a tool in the first conversation
 --   version         text             version of a tool in the second conversation
@@ -24,7 +25,7 @@
 --   before_conversations  count  conversations with before_version, alone of the two
 --   after_conversations   count  conversations with version, alone of the two
 -- important: before, after, same_start, first_tool, before_started, after_started
--- next: show --conversation {after}
+-- next: show {after}
 WITH sides AS (
     SELECT conversation_id, max(tool_version) AS side
     FROM attempts

@@ -1,4 +1,4 @@
-"""The commands find and diff, and show --conversation."""
+"""The commands find and diff, and show of conversations, traces and spans."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from tests.stores import create_empty_store
 from tooltrace.cli import cli
-from tooltrace.core.records import Outcome, ToolCall
+from tooltrace.core.records import Json, Outcome, Span, ToolCall
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
@@ -100,7 +100,7 @@ def test_diff_says_what_it_needs(store, arguments, code, message):
 
 
 def test_show_prints_the_tree_of_a_conversation(store):
-    code, out, _ = run("show", "--conversation", "two", "-s", store)
+    code, out, _ = run("show", "two", "-s", store)
     assert code == 0
     tools = [line.split() for line in out.splitlines()]
     assert [name for words in tools for name in words if name in ("search", "login", "pay")] == [
@@ -111,15 +111,67 @@ def test_show_prints_the_tree_of_a_conversation(store):
 
 
 def test_show_prints_the_beginning_of_what_the_model_saw(store):
-    code, out, _ = run("show", "--conversation", "two", store)
-    assert code == 0, "with --conversation the argument is the store"
+    code, out, _ = run("show", "two", store)
+    assert code == 0
     assert [line.strip() for line in out.splitlines() if line.strip().startswith(">")] == ["> seen 4…", "> seen 5…"]
 
 
-def test_show_of_an_unknown_conversation_names_the_store(store):
-    code, _, err = run("show", "--conversation", "three", store)
+def test_show_of_an_unknown_id_names_the_store(store):
+    code, _, err = run("show", "three", store)
     assert code == 1
-    assert f"no conversation in {store} has the id 'three'" in " ".join(err.split())
+    assert f"no call, span, conversation or trace in {store} has an id that begins with 'three'" in err
+
+
+@pytest.fixture(scope="module")
+def ids(tmp_path_factory):
+    """A store in which one id is that of a call and of a conversation, and a span of another library."""
+    path = tmp_path_factory.mktemp("ids") / "ids.duckdb"
+    journal = Journal(StorePaths.of(path).journal)
+    for number, (call, conversation) in enumerate([("both", "chat-1"), ("c2", "both"), ("c3", "chat-2")], 1):
+        journal.write(encode(ToolCall(
+            tool="pay", call_id=call, conversation_id=conversation, status="success",
+            trace_id=f"{number}" * 32, span_id=f"{number:016x}", started_at=START + timedelta(seconds=number),
+        )))  # fmt: skip
+    journal.write(encode(Span(
+        name="chat gpt", trace_id="1" * 32, span_id="f" * 16, started_at=START, duration_ms=7.0,
+        attributes=Json('{"gen_ai.request.model":"m-1"}'),
+    )))  # fmt: skip
+    journal.close()
+    return str(create_empty_store(path))
+
+
+@pytest.mark.parametrize(
+    ("given", "beginning"),
+    [
+        ("c3", "pay  call c3"),
+        (f"{3:016x}", "pay  call c3"),
+        ("chat-2", "turn 1"),
+        ("2222", "turn 1"),
+        ("f" * 16, "chat gpt  span ffff"),
+        ("ffff", "chat gpt  span ffff"),
+        ("conversation:both", "turn 1"),
+        ("call:both", "pay  call both"),
+    ],
+)
+def test_show_takes_the_id_of_a_call_a_span_a_conversation_or_a_trace(ids, given, beginning):
+    code, out, err = run("show", given, ids)
+    assert (code, err) == (0, "")
+    assert out.startswith(beginning)
+    assert json.loads(run("show", given, ids, "-f", "json")[1])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("both", "a call and a conversation have the id 'both': pass call:both or conversation:both"),
+        ("chat-", "'chat-' begins 2 ids: conversation chat-2, conversation chat-1. Pass more of the id"),
+        ("call:chat-1", "has an id that begins with 'chat-1'"),
+    ],
+)
+def test_show_says_that_an_id_is_ambiguous(ids, given, message):
+    code, out, err = run("show", given, ids)
+    assert (code, out) == (1, "")
+    assert message in err
 
 
 RUNS = ("a" * 32, "b" * 32)
@@ -143,7 +195,7 @@ def runs(tmp_path_factory):
 def test_the_id_that_loops_gives_to_calls_without_a_conversation_can_be_shown(runs):
     _, out, _ = run("query", "loops", runs, "-f", "json")
     assert [row["conversation"] for row in json.loads(out)] == [RUNS[1]]
-    code, out, err = run("show", "--conversation", RUNS[1], runs)
+    code, out, err = run("show", RUNS[1], runs)
     assert code == 0, err
     shown = out.splitlines()
     assert "search: repeat, 3 rounds" in shown[0]
@@ -179,5 +231,5 @@ def test_show_begins_with_the_outcome_of_the_conversation(tmp_path):
     label = {"target_kind": "conversation", "labeler": "check", "labeled_at": START}
     journal.write(encode(Outcome(conversation_id="one", score=0.8, **label)))
     journal.close()
-    _, out, err = run("show", "--conversation", "one", str(create_empty_store(path)))
+    _, out, err = run("show", "one", str(create_empty_store(path)))
     assert out.splitlines()[0].split() == ["outcome", "goal", "reached", "score", "0.8,", "by", "check"], err

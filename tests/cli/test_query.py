@@ -15,10 +15,16 @@ pytestmark = pytest.mark.usefixtures("history")
 FORMATS = ["table", "json", "csv", "markdown"]
 
 
-def test_alone_it_lists_the_questions(run):
-    done = run("query")
-    assert done.exit_code == 0
-    assert all(name in done.stdout and query.question in done.stdout for name, query in catalogue().items())
+def test_alone_it_lists_a_dozen_questions_by_group_and_all_on_demand(run):
+    short, every = run("query"), run("query", "--all")
+    assert (short.exit_code, every.exit_code) == (0, 0)
+    assert short.stdout.startswith("What fails\n  errors ")
+    assert "`tooltrace query --all` lists all queries" in short.stderr
+    first = {name for name, query in catalogue().items() if query.header.is_first}
+    assert {row["query"] for row in json.loads(run("query", "-f", "json").stdout)} == first
+    assert len(first) == 12
+    for name, query in catalogue().items():
+        assert (f"  {name} " in every.stdout and query.question in every.stdout) == (query.header.group != "pages")
 
 
 def test_json_has_raw_numbers_under_the_column_names(run):
@@ -137,9 +143,8 @@ def test_the_explained_sql_can_be_run_unchanged(run):
 
 def test_an_alias_runs_the_same_query_and_is_listed_with_it(run):
     assert run("query", "impact", "--explain").stdout == run("query", "ranking", "--explain").stdout
-    listed = json.loads(run("query", "--format", "json").stdout)
+    listed = json.loads(run("query", "--all", "--format", "json").stdout)
     assert {row["query"]: row["alias"] for row in listed if row["alias"]} == {
-        "around": "trace_neighbors",
         "audit": "tool_checklist",
         "breaker": "circuit_breaker_simulation",
         "gap": "confidence_gap",

@@ -55,7 +55,7 @@ def test_the_beginning_of_one_id_is_enough_and_of_several_is_not(run):
     assert "call call_9" in shown(run("show", "call_9"))
     done = run("show", "call_")
     assert done.exit_code == 1
-    assert "is a prefix of 23 call ids" in done.stderr
+    assert "'call_' begins 23 ids: call call_24 (fetch), " in done.stderr
 
 
 def test_an_unknown_call_suggests_the_nearest_id(run):

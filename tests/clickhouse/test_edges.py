@@ -181,6 +181,7 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 NEEDED: dict[str, dict[str, Any]] = {
     "call": {"id": "call_1"},
+    "ids": {"id": "call_1"},
     "labels": {"call_id": "call_1"},
     "call_gates": {"call_id": "call_1"},
     "around": {"span_id": f"{5:016x}"},

@@ -53,6 +53,7 @@ def needed(con: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
     """Parameters of each query that give it an interesting result."""
     known = {
         "call": {"id": one(con, "SELECT call_id FROM tool_calls WHERE attempt = 3 ORDER BY span_id LIMIT 1")},
+        "ids": {"id": one(con, "SELECT trace_id FROM tool_calls ORDER BY span_id LIMIT 1")},
         "labels": {"call_id": one(con, "SELECT call_id FROM outcomes WHERE span_id IS NULL ORDER BY call_id LIMIT 1")},
         "call_gates": {"call_id": one(con, "SELECT call_id FROM gates ORDER BY call_id LIMIT 1")},
         "around": {"span_id": one(con, "SELECT span_id FROM tool_calls ORDER BY span_id LIMIT 1")},

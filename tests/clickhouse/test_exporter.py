@@ -154,6 +154,7 @@ def test_queries_answer_as_from_the_store(captured: Captured, engine: Any, name:
         ).fetchall()
         known = {
             "call": {"id": call},
+            "ids": {"id": call},
             "labels": {"call_id": call},
             "call_gates": {"call_id": call},
             "around": {"span_id": span},

@@ -210,6 +210,7 @@ def test_tables_have_each_span_once_and_answer_the_same(engine: Any, local: Path
     middle = {"before_until": datetime(2020, 1, 1), "since": datetime(2020, 1, 1)}
     needed = {
         "call": {"id": "call_"},
+        "ids": {"id": "call_"},
         "labels": {"call_id": "x"},
         "call_gates": {"call_id": "x"},
         "compare": middle,

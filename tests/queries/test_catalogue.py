@@ -14,6 +14,7 @@ from tooltrace.errors import BadParameter, StoreMissing, UnknownQuery
 FILES = sorted(assets.path("queries").glob("*.sql"))
 GIVEN = {
     "call": {"id": "x"},
+    "ids": {"id": "x"},
     "labels": {"call_id": "x"},
     "call_gates": {"call_id": "x"},
     "find": {"text": "x"},

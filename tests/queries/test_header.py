@@ -12,6 +12,7 @@ RIGHT = """\
 --
 -- Prose: as long as it likes to be.
 --
+-- group: failures (first)
 -- by: tool (default), version, attributes
 -- parameters:
 --   since  timestamp = NULL  from then on
@@ -64,29 +65,29 @@ def test_a_heading_says_what_a_table_shows_and_what_to_read_next(tmp_path):
     ("old", "new", "cause", "line"),
     [
         ("-- Which tools are used?", "-- Tools", "must be '-- ' and a question", 1),
-        ("version, attributes", "versoin", "unknown dimension 'versoin'", 5),
-        ("tool (default)", "tool", "mark a dimension other than attributes", 5),
-        ("tool (default)", "none (default), tool (default)", "must begin with", 5),
-        ("min_n  integer = 20 ", "min_n  whole = 20 ", "unknown type 'whole'", 9),
-        ("integer = 20", "integer = 'x'", "the default of 'min_n' must be a whole number, 0 or more; got 'x'", 9),
-        ("integer = 20", "number = -2.5", "the default of 'min_n' must be a number, 0 or more; got -2.5", 9),
-        ("--   n    count   attempts", "--   n count", "a row of 'columns:' is a name", 11),
-        ("n    count", "n    apples", "unknown unit 'apples'", 11),
-        ("low(n)", "low(m)", "needs a column 'm' above it", 12),
-        ("--   low  low(n)", "--   n    count", "'n' occurs twice", 12),
-        ("--   low  low(n) ", "--   version low(n) ", "name of a group column", 12),
-        ("tool <> $name", "tool <> $nam", r"parameter \$nam is used but not declared", 17),
-        ("tool <> $name AND ", "", r"parameter 'name' is declared in the heading but \$name is not used", 8),
+        ("version, attributes", "versoin", "unknown dimension 'versoin'", 6),
+        ("tool (default)", "tool", "mark a dimension other than attributes", 6),
+        ("tool (default)", "none (default), tool (default)", "must begin with", 6),
+        ("min_n  integer = 20 ", "min_n  whole = 20 ", "unknown type 'whole'", 10),
+        ("integer = 20", "integer = 'x'", "the default of 'min_n' must be a whole number, 0 or more; got 'x'", 10),
+        ("integer = 20", "number = -2.5", "the default of 'min_n' must be a number, 0 or more; got -2.5", 10),
+        ("--   n    count   attempts", "--   n count", "a row of 'columns:' is a name", 12),
+        ("n    count", "n    apples", "unknown unit 'apples'", 12),
+        ("low(n)", "low(m)", "needs a column 'm' above it", 13),
+        ("--   low  low(n)", "--   n    count", "'n' occurs twice", 13),
+        ("--   low  low(n) ", "--   version low(n) ", "name of a group column", 13),
+        ("tool <> $name", "tool <> $nam", r"parameter \$nam is used but not declared", 18),
+        ("tool <> $name AND ", "", r"parameter 'name' is declared in the heading but \$name is not used", 9),
         (
             "/* by */ tool, /* end by */",
             "/* by */ tool_version, /* end by */",
             "must be the default grouping",
-            15,
+            16,
         ),
-        ("/* by names */ tool, /* end by */", "/* by names */ tool,", "is incomplete", 18),
-        ("/* by */ tool, /* end by */", "tool, /* end by */", "is incomplete", 15),
+        ("/* by names */ tool, /* end by */", "/* by names */ tool,", "is incomplete", 19),
+        ("/* by */ tool, /* end by */", "tool, /* end by */", "is incomplete", 16),
         ("-- by: tool (default), version, attributes\n", "", "exactly if", 1),
-        ("-- columns:", "-- parameters:", "occurs twice", 10),
+        ("-- columns:", "-- parameters:", "occurs twice", 11),
     ],
 )
 def test_an_invalid_heading_names_cause_and_line(tmp_path, old, new, cause, line):
@@ -106,3 +107,11 @@ def test_a_file_with_an_invalid_name_is_refused(tmp_path):
     path.write_text(RIGHT)
     with pytest.raises(QueryError, match="is not a valid query name"):
         load(path)
+
+
+def test_the_group_is_one_of_the_list(tmp_path):
+    header = loaded(tmp_path, RIGHT).header
+    assert (header.group, header.is_first) == ("failures", True)
+    for wrong in ("-- group: fruit\n", ""):
+        with pytest.raises(QueryError, match="'?group:'?.* one of failures, changes"):
+            loaded(tmp_path, RIGHT.replace("-- group: failures (first)\n", wrong))

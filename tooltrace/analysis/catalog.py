@@ -10,6 +10,8 @@ from tooltrace import assets
 from tooltrace.analysis.query import Query, load
 from tooltrace.errors import UnknownQuery
 
+PAGES = "pages"
+"""The group of the queries that are parts of pages and commands."""
 _FOLDER = assets.path("queries")
 
 
@@ -27,13 +29,13 @@ def find(name: str) -> Query:
     if name in aliases:
         return aliases[name]
     similar = nearest(name)
-    hint = f"did you mean {similar!r}?" if similar else f"the queries are {', '.join(names)}"
+    hint = f"did you mean {similar!r}?" if similar else f"the queries are {', '.join(each.name for each in listed())}"
     raise UnknownQuery(f"no query {name!r}: {hint}")
 
 
-def names() -> tuple[str, ...]:
-    """Return the names of all queries, without aliases, in order."""
-    return _names()
+def listed() -> list[Query]:
+    """Return the queries for people, in the order of their names: all but the parts of pages and commands."""
+    return [query for query in catalogue().values() if query.header.group != PAGES]
 
 
 def nearest(name: str) -> str | None:

@@ -6,6 +6,7 @@
     --
     -- What a row is, what counts, and how to read it (optional, any length).
     --
+    -- group: failures (first)
     -- alias: failures
     -- by: tool (default), version, attributes
     -- parameters:
@@ -19,7 +20,8 @@
     -- next: query errors --tool {tool}
     -- source: where the formula comes from
 
-``alias`` are other names of the query (optional). Omit ``by`` where rows are not grouped; dimensions behind a ``;`` in
+``group`` is one of GROUPS; ``(first)`` marks a query that ``tooltrace query`` lists without ``--all``. Those of the group
+``pages`` are parts of pages and commands, and not listed. ``alias`` are other names of the query (optional). Omit ``by`` where rows are not grouped; dimensions behind a ``;`` in
 it vary within a history and do not split it (see the regions in ``templating``); with ``none (default)`` as its first
 item, the rows are grouped only if that is asked for. ``important`` are the columns that a
 narrow table shows first (optional: the order of ``columns``), ``hidden`` the columns without which a row says nothing: a
@@ -58,9 +60,20 @@ UNITS = {
 }
 """Units that a column can have; besides them ``low(x)`` and ``high(x)``, the ends of the interval of ``x``."""
 
+GROUPS = {
+    "failures": "What fails",
+    "changes": "What changed",
+    "costs": "What it costs",
+    "agents": "What agents do",
+    "trust": "What can be trusted",
+    "calls": "What was called",
+    "pages": "Parts of pages and commands",
+}
+"""Groups of queries, in the order of lists, with their titles."""
+
 _UNGROUPED = "none (default), "
 """Beginning of ``by`` where the rows are not grouped by default."""
-_SECTION = re.compile(r"(alias|by|parameters|columns|important|hidden|verdict|next|source):\s*(.*)")
+_SECTION = re.compile(r"(group|alias|by|parameters|columns|important|hidden|verdict|next|source):\s*(.*)")
 _TEXTS = ("verdict", "next", "source")
 """Sections whose text begins on the line of their name."""
 _PICK = re.compile(r"first|top|(?:max|false)\((\w+)\)")
@@ -74,6 +87,10 @@ class QueryHeader:
 
     question: str
     about: str = ""
+    group: str = ""
+    """The group of questions that the query belongs to."""
+    is_first: bool = False
+    """Whether short lists of queries have it."""
     aliases: tuple[str, ...] = ()
     """Other names of the query."""
     by: tuple[str, ...] = ()
@@ -139,11 +156,10 @@ def _start_section(heading: QueryHeader, section: str, rest: str, parser: _Heade
     parser.rows[section] = []
     if section == "by":
         return _by(heading, rest, parser)
+    if section == "group":
+        return _group(heading, rest, parser)
     if section == "alias":
-        aliases = tuple(part.strip() for part in rest.split(","))
-        if wrong := next((alias for alias in aliases if not alias.isidentifier()), None):
-            raise parser.fault(f"an alias must be a name of letters, digits and _; got {wrong!r}")
-        return replace(heading, aliases=aliases)
+        return _aliases(heading, rest, parser)
     names = tuple(part.strip() for part in rest.split(","))
     if section == "important":
         return replace(heading, important=names)
@@ -154,6 +170,20 @@ def _start_section(heading: QueryHeader, section: str, rest: str, parser: _Heade
     if rest:
         raise parser.fault(f"'{section}:' must be followed by one row per line; got text on the same line")
     return heading
+
+
+def _group(heading: QueryHeader, rest: str, parser: _HeaderParser) -> QueryHeader:
+    name, mark, _ = rest.partition(" (first)")
+    if name not in GROUPS:
+        raise parser.fault(f"'group:' is one of {', '.join(GROUPS)}, with or without ' (first)'; got {rest!r}")
+    return replace(heading, group=name, is_first=bool(mark))
+
+
+def _aliases(heading: QueryHeader, rest: str, parser: _HeaderParser) -> QueryHeader:
+    aliases = tuple(part.strip() for part in rest.split(","))
+    if wrong := next((alias for alias in aliases if not alias.isidentifier()), None):
+        raise parser.fault(f"an alias must be a name of letters, digits and _; got {wrong!r}")
+    return replace(heading, aliases=aliases)
 
 
 def _by(heading: QueryHeader, rest: str, parser: _HeaderParser) -> QueryHeader:
@@ -222,6 +252,8 @@ def _column(heading: QueryHeader, name: str, unit: str, meaning: str, parser: _H
 def _require_complete(heading: QueryHeader, parser: _HeaderParser) -> QueryHeader:
     if not heading.question:
         raise parser.fault("the file must begin with a comment, its heading")
+    if not heading.group:
+        raise parser.fault(f"the heading must have a 'group:', one of {', '.join(GROUPS)}")
     if not heading.columns:
         raise parser.fault("the heading must have columns")
     columns = {column.name for column in heading.columns}

@@ -13,6 +13,7 @@ from tooltrace.cli.sanitize import clean
 from tooltrace.cli.table import format_value
 from tooltrace.cli.tail import STYLES
 from tooltrace.report.json_values import json_safe
+from tooltrace.report.numbers import format_count
 
 Attempt = dict[str, Any]
 
@@ -56,7 +57,7 @@ def _head(attempts: list[Attempt]) -> Iterator[Text]:
         ("service", first["service"]),
     )
     known = [f"{name} {value}" for name, value in context if value]
-    known.append(f"{len(attempts)} attempt{'' if len(attempts) == 1 else 's'}")
+    known.append(format_count(len(attempts), "attempt"))
     known.append(f"{format_value(sum(attempt['duration_ms'] or 0 for attempt in attempts), 'ms')} ms in the tool")
     yield Text(clean("  ".join(known)), style="dim")
 
@@ -77,10 +78,10 @@ def _attempt(attempt: Attempt, *, full: bool) -> Iterator[Text]:
         "seen_error",
     ):
         if attempt[name] is not None:
-            yield _line(name, format_value(attempt[name]))
+            yield fact(name, format_value(attempt[name]))
     for name in (*_TEXTS, *_DATA):
         if attempt[name] is not None:
-            yield from _block(name + _cut(attempt, name), attempt[name], as_json=name in _DATA, full=full)
+            yield from block(name + _cut(attempt, name), attempt[name], as_json=name in _DATA, full=full)
     if attempt["redacted"]:
         yield Text("  redacted: secrets were removed before storage", style="yellow")
     process = ":".join(str(attempt[name]) for name in ("host", "pid") if attempt[name] is not None)
@@ -139,18 +140,20 @@ def _cut(attempt: Attempt, name: str) -> str:
     return f" (truncated; {size:,} in full)" if isinstance(size, int) else ""
 
 
-def _line(name: str, text: str) -> Text:
+def fact(name: str, text: str) -> Text:
+    """Return the line about one value."""
     return Text().append(f"  {clean(name).replace('_', ' ')}: ", "dim").append(text)
 
 
-def _block(name: str, value: str, *, as_json: bool, full: bool) -> Iterator[Text]:
+def block(name: str, value: str, *, as_json: bool, full: bool) -> Iterator[Text]:
+    """Yield the lines of a text or of JSON; without ``full``, only the first ones."""
     lines = (
         clean(format_json(json_safe(value, "json")), lines=True) if as_json else clean(value, lines=True)
     ).splitlines()
     if len(lines) <= 1 and (len(value) <= _SHORT or not as_json):
-        yield _line(name, _fold_line(lines[0] if lines else "", full=full))
+        yield fact(name, _fold_line(lines[0] if lines else "", full=full))
         return
-    yield _line(name, "")
+    yield fact(name, "")
     shown = lines if full else lines[:_LINES]
     yield from (Text(_INDENT + _fold_line(line, full=full)) for line in shown)
     if len(lines) > len(shown):

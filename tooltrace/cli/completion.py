@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from tooltrace.analysis import Query, catalogue, find
+from tooltrace.analysis import Query, catalog, find
 from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS
 from tooltrace.recording.settings import default_address, default_store
 from tooltrace.store.url import Place, address_of
@@ -66,8 +66,8 @@ def _items(names: _Names, ctx: click.Context, incomplete: str, before: str) -> l
 @_completing
 def complete_queries(_ctx: click.Context) -> Iterable[tuple[str, str]]:
     """Complete the name of a query."""
-    for name, query in catalogue().items():
-        yield name, query.question
+    for query in catalog.listed():
+        yield query.name, query.question
         for alias in query.header.aliases:
             yield alias, query.question
 

@@ -11,6 +11,7 @@ from tooltrace.analysis.running_loops import LoopRow, stuck
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.table import format_value
 from tooltrace.cli.tail import STYLES
+from tooltrace.report.numbers import format_count
 from tooltrace.server.steps import ConversationTurn, StepLine, layout
 
 SEEN = 120
@@ -49,7 +50,7 @@ def conversation_lines(
 
 def _head(turn: ConversationTurn) -> Text:
     parts = [f"turn {turn.number}  {turn.started_at:%Y-%m-%d %H:%M:%S} UTC", f"{format_value(turn.lasted_ms, 'ms')} ms"]
-    parts.append(f"{turn.calls} call{'' if turn.calls == 1 else 's'}")
+    parts.append(format_count(turn.calls, "call"))
     parts += [f"{turn.failed} failed"] * bool(turn.failed)
     parts += [f"{format_value(turn.pause_ms, 'ms')} ms after the turn before"] * bool(turn.pause_ms)
     return Text("  ".join(parts), style="bold")
@@ -62,9 +63,11 @@ def _outcome(row: dict[str, Any]) -> Text:
 
 
 def _loop(row: LoopRow) -> Text:
-    text = Text("loop  ", "bold magenta").append(f"{clean(row['tools'])}: {row['kind']}, {row['repeats']} rounds")
+    text = Text("loop  ", "bold magenta").append(
+        f"{clean(row['tools'])}: {row['kind']}, {format_count(row['repeats'], 'round')}"
+    )
     text.append(", running" if row["running"] else "", "bold red")
-    wasted = f"{format_value(row['wasted_ms'], 'ms')} ms, {row['wasted_tokens']:,} tokens wasted"
+    wasted = f"{format_value(row['wasted_ms'], 'ms')} ms, {format_count(row['wasted_tokens'], 'token')} wasted"
     return text.append(f"  {wasted}, last call {clean(row['call_id'])}", "dim")
 
 

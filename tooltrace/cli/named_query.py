@@ -97,7 +97,9 @@ def find_query(name: str) -> Query:
             ) from error
         if catalog.nearest(name):
             raise
-        raise UsageError(f"unknown query {name!r}; the queries are:\n{_columns(catalog.names())}") from error
+        raise UsageError(
+            f"unknown query {name!r}; the queries are:\n{_columns([query.name for query in catalog.listed()])}"
+        ) from error
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from tooltrace.analysis import catalogue
 from tooltrace.cli.completion import complete_columns, complete_dimensions, complete_parameters, complete_queries
 from tooltrace.cli.next_command import OVERVIEW, print_next
 from tooltrace.cli.options import (
@@ -19,9 +18,9 @@ from tooltrace.cli.options import (
     window_options,
 )
 from tooltrace.cli.sanitize import clean
+from tooltrace.cli.wrapping import echo_sentence
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.macros import with_definitions
-from tooltrace.store.result import QueryResult, Statement
 
 
 def _listed(_ctx: click.Context, _param: click.Parameter, text: str | None) -> list[str] | None:
@@ -52,15 +51,16 @@ all_option = click.option(
     "--all",
     "everything",
     is_flag=True,
-    help="In a table, also show rows and columns that say nothing, and columns that do not fit.",
+    help="In a table, also show rows and columns that say nothing, and columns that do not fit. Without NAME, list all queries.",
 )
 min_n_option = click.option("--min-n", type=click.IntRange(min=0), help="Minimum number of observations for a verdict.")
 
 
 @click.command(
-    short_help="Run a named query, or list all queries.",
+    short_help="Run a named query, or list them.",
     epilog=examples(
         "tooltrace query",
+        "tooltrace query --all",
         "tooltrace query failure_rate",
         "tooltrace query errors --tool fetch --since 7d",
         "tooltrace query latency --by tool,version --limit 5",
@@ -107,17 +107,18 @@ def query(
     store: StoreBackend,
     **common: Any,
 ) -> None:
-    """Run the named query NAME. Without NAME, list all queries.
+    """Run the named query NAME. Without NAME, list the most frequent questions; with --all, all queries.
 
     A table leaves out what says nothing and what does not fit into the terminal, and names it on standard error.
     JSON, CSV and Markdown have all rows and columns.
     """
     if name is None:
-        from tooltrace.cli.output import write
+        from tooltrace.cli.query_list import write_list
 
-        listed = _catalogue()
-        write(listed if limit is None else listed.limited(limit), form)
+        write_list(form, everything=everything, limit=limit)
         if form == "table":
+            if not everything:
+                echo_sentence("These are the most frequent questions; `tooltrace query --all` lists all queries.", err=True)
             print_next(OVERVIEW, store)
         return
     from tooltrace.cli.named_query import QueryOutput, find_query, run_query
@@ -129,12 +130,6 @@ def query(
         return
     output = QueryOutput(form=form, limit=limit, columns=tuple(columns or ()), everything=everything)
     run_query(found, by, values, output, store)
-
-
-def _catalogue() -> QueryResult:
-    rows = [(name, ", ".join(query.header.aliases) or None, query.question) for name, query in catalogue().items()]
-    columns = [("query", "VARCHAR"), ("alias", "VARCHAR"), ("question", "VARCHAR")]
-    return QueryResult.of_rows(columns, rows, Statement(sql=""))
 
 
 def _parse_params(params: tuple[str, ...]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tooltrace.analysis import catalogue
+from tooltrace.analysis.catalog import listed
 from tooltrace.errors import BadParameter
 from tooltrace.mcp_server.answer import cell, table_answer
 from tooltrace.mcp_server.arguments import ToolArgument
@@ -13,16 +14,16 @@ from tooltrace.mcp_server.tools import SINCE, TOOL, UNTIL, Caller, ServedTool, l
 from tooltrace.mcp_server.verdicts import verdict_of
 from tooltrace.report.compare import compare
 
-_LISTS: Final = frozenset({"attempts", "attempt_counts", "compare", "recent", "to_label", "find"})
-"""Queries that another tool answers, or that are about rows of a page."""
+_LISTS: Final = frozenset({"attempts", "compare", "recent", "to_label"})
+"""Queries that another tool answers."""
 
 
 def questions() -> tuple[str, ...]:
     """Return the names of the queries that ``ask`` answers: those about a window, without a required parameter."""
     return tuple(
-        name
-        for name, query in catalogue().items()
-        if name not in _LISTS
+        query.name
+        for query in listed()
+        if query.name not in _LISTS
         and {"since", "until"} <= {parameter.name for parameter in query.header.parameters}
         and not any(parameter.required for parameter in query.header.parameters)
     )
