@@ -118,7 +118,9 @@ def query(
         write_list(form, everything=everything, limit=limit)
         if form == "table":
             if not everything:
-                echo_sentence("These are the most frequent questions; `tooltrace query --all` lists all queries.", err=True)
+                echo_sentence(
+                    "These are the most frequent questions; `tooltrace query --all` lists all queries.", err=True
+                )
             print_next(OVERVIEW, store)
         return
     from tooltrace.cli.named_query import QueryOutput, find_query, run_query
