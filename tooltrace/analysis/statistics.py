@@ -1,8 +1,7 @@
-"""Statistics of confidences beyond SQL: smooth calibration error and recalibration curves. Needs numpy.
+"""Statistics of confidences beyond SQL: smooth calibration error and recalibration curves.
 
 All functions accept confidences from 0 to 1 and, for each, whether the result was right: a labelled outcome, never "it
-did not raise". Install with ``pip install 'tooltrace-recorder[statistics]'``. All other statistics are in the queries
-``calibration``, ``reliability``, ``confidence_bands``, ``thresholds`` and ``signals``.
+did not raise". All other statistics are in the queries ``calibration``, ``reliability``, ``confidence_bands``, ``thresholds`` and ``signals``.
 """
 
 from __future__ import annotations
@@ -134,10 +133,8 @@ def out_of_fold(fit: Fit, confidences: Values, right: Values, *, folds: int = 10
 
 
 def _numbers(data: Values, name: str) -> Numbers:
-    try:
-        import numpy as np
-    except ImportError as error:
-        raise ImportError("numpy is not installed: pip install 'tooltrace-recorder[statistics]'") from error
+    import numpy as np
+
     values = np.asarray(data, dtype=float)
     if values.ndim != 1 or not bool(np.all((values >= 0) & (values <= 1))):
         raise BadParameter(f"{name} must be a flat sequence of numbers from 0 to 1, without unknown values")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from threading import Event
 from typing import Final
-
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, sleep_using_event
-from tenacity.wait import wait_random_exponential
 
 from tooltrace.delivery.batch import DeliveryBatch
 from tooltrace.exporters.protocol import Unavailable
@@ -51,41 +51,28 @@ class RetryLoop:
 
         Raises Unavailable if the destination did not accept it, and ``stop`` is set or the time limit is reached.
         """
-        try:
-            Retrying(
-                retry=retry_if_exception_type(Unavailable),
-                wait=self._wait,
-                stop=lambda state: self._stop.is_set() or self._is_enough(batch, state),
-                sleep=sleep_using_event(self._stop),
-                reraise=True,
-            )(self._try, batch)
-        except Unavailable:
-            if self._stop.is_set() or self._policy.give_up is not None:
-                raise
-            return False
+        begun = time.monotonic()
+        for failures in count(1):
+            if self.is_unavailable and self._stop.is_set():  # woken up by ``stop``, not for another attempt
+                raise Unavailable("the delivery is ending")
+            try:
+                batch.send()
+            except Unavailable as error:
+                self.is_unavailable = True
+                self._on_failure(error)
+                seconds = time.monotonic() - begun
+                if self._stop.is_set() or (self._policy.give_up is not None and seconds > self._policy.give_up):
+                    raise
+                # a batch of which a part was accepted must be repeated as it is
+                if self._policy.give_up is None and batch.is_untouched and seconds > self._policy.gather:
+                    return False
+                self._stop.wait(self._wait(failures, error.retry_after))
+            else:
+                self.is_unavailable = False
+                break
         return True
 
-    def _try(self, batch: DeliveryBatch) -> None:
-        # woken up by ``stop``, not for another attempt
-        if self.is_unavailable and self._stop.is_set():
-            raise Unavailable("the delivery is ending")
-        try:
-            batch.send()
-        except Unavailable as error:
-            self.is_unavailable = True
-            self._on_failure(error)
-            raise
-        self.is_unavailable = False
-
-    def _wait(self, state: RetryCallState) -> float:
-        wait = wait_random_exponential(multiplier=self._policy.first, max=self._policy.longest)(state)
-        error = state.outcome and state.outcome.exception()
-        requested = error.retry_after if isinstance(error, Unavailable) else None
+    def _wait(self, failures: int, requested: float | None) -> float:
+        most = min(self._policy.first * 2.0 ** min(failures - 1, 100), self._policy.longest)
+        wait = random.uniform(0, most)  # noqa: S311 - spreads the requests of many processes, and protects nothing
         return wait if requested is None else max(wait, min(requested, MAX_RETRY_AFTER_SECONDS))
-
-    def _is_enough(self, batch: DeliveryBatch, state: RetryCallState) -> bool:
-        seconds = state.seconds_since_start or 0.0
-        if self._policy.give_up is not None:
-            return seconds > self._policy.give_up
-        # a batch of which a part was accepted must be repeated as it is
-        return batch.is_untouched and seconds > self._policy.gather

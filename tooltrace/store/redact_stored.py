@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -17,7 +20,7 @@ from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.snapshot import Json
 from tooltrace.store import recovery
 from tooltrace.store.backup import WAIT_SECONDS
-from tooltrace.store.connection import opened
+from tooltrace.store.connection import MEMORY_CATALOG, opened
 from tooltrace.store.erasure import change_journals, refresh_fingerprints
 from tooltrace.store.exclusive import existing, locked
 from tooltrace.store.exports import ExportedFile, load_exports
@@ -26,13 +29,14 @@ from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.replay_positions import ReplayPositions
 from tooltrace.store.rewrite import SOURCE, rewrite
-from tooltrace.store.schema import ATTEMPTS, RECORDS, STORE, quote_identifier
+from tooltrace.store.schema import ATTEMPTS, RECORDS, STORE, quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_FUNCTIONS: Final = {True: "redact_stored_json", False: "redact_stored_text"}
-"""Name of the SQL function for a JSON field, and for a text."""
+_REPLACED: Final = f"{MEMORY_CATALOG}.redacted_values"
+"""A table in memory; it has hashes in place of the secrets, because DuckDB may write it to a temporary file."""
+_BATCH: Final = 500
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,29 +97,23 @@ def _fields(kind: type[Any]) -> list[Field]:
     ]
 
 
-def _columns() -> dict[str, dict[str, str]]:
-    """Return the SQL expression of each redacted column, by table and column."""
-    return {
-        RECORDS[kind].name: {each.name: _expression(each) for each in _fields(record)} for kind, record in KINDS.items()
-    }
+def _changed(con: DuckDBPyConnection, catalog: str, redaction: Redaction) -> Iterator[tuple[str, str, str]]:
+    """Yield ``table.column``, the value and the redacted value of each value of ``catalog`` that has a secret.
 
-
-def _expression(each: Field) -> str:
-    column = quote_identifier(each.name)
-    if each.type is Json:
-        return f"CAST({_FUNCTIONS[True]}(CAST({column} AS VARCHAR)) AS JSON)"
-    return f"{_FUNCTIONS[False]}({column})"
-
-
-def _is_changed(column: str, expression: str) -> str:
-    name = quote_identifier(column)
-    return f"coalesce(CAST({expression} AS VARCHAR) <> CAST({name} AS VARCHAR), false)"
-
-
-def _prepare(con: DuckDBPyConnection, redaction: Redaction) -> None:
-    text, varchar = _redactor(redaction), ["VARCHAR"]
-    con.create_function(_FUNCTIONS[False], text, varchar, "VARCHAR")  # type: ignore[arg-type]
-    con.create_function(_FUNCTIONS[True], _json_redactor(redaction), varchar, "VARCHAR")  # type: ignore[arg-type]
+    The values are read and redacted here: an SQL function in Python would need numpy.
+    """
+    text, json = _redactor(redaction), _json_redactor(redaction)
+    for kind, record in KINDS.items():
+        table = RECORDS[kind].name
+        for each in _fields(record):
+            redact, column = json if each.type is Json else text, quote_identifier(each.name)
+            rows = con.execute(
+                f"SELECT CAST({column} AS VARCHAR) FROM {catalog}.{quote_identifier(table)} WHERE {column} IS NOT NULL"
+            )
+            while batch := rows.fetchmany(_BATCH):
+                for (value,) in batch:
+                    if (safe := redact(value)) != value:
+                        yield f"{table}.{each.name}", value, safe
 
 
 def _redactor(redaction: Redaction) -> Callable[[str], str]:
@@ -137,14 +135,9 @@ def _json_redactor(redaction: Redaction) -> Callable[[str], str]:
 
 
 def _count(paths: StorePaths, redaction: Redaction) -> RedactReport:
-    found: dict[str, int] = {}
     with opened(paths, read_only=True) as con:
-        _prepare(con, redaction)
-        for table, columns in _columns().items():
-            counts = [f"count(*) FILTER (WHERE {_is_changed(name, sql)})" for name, sql in columns.items()]
-            row = con.execute(f"SELECT {', '.join(counts)} FROM {STORE}.{table}").fetchone() or ()
-            found |= {f"{table}.{name}": count for name, count in zip(columns, row, strict=True) if count}
-        return RedactReport(values=found, exports=[each for each in load_exports(con) if each.path.exists()])
+        found = Counter(name for name, _, _ in _changed(con, STORE, redaction))
+        return RedactReport(values=dict(found), exports=[each for each in load_exports(con) if each.path.exists()])
 
 
 def _rewrite(paths: StorePaths, redaction: Redaction, report: RedactReport) -> None:
@@ -154,16 +147,54 @@ def _rewrite(paths: StorePaths, redaction: Redaction, report: RedactReport) -> N
         _prepare(con, redaction)
         positions.read(con, {}, SOURCE)
 
-    rewritten = rewrite(paths, columns=_rewritten_columns(), prepare=prepare)
+    rewritten = rewrite(paths, columns=_columns(), prepare=prepare)
     positions.write()
     report.bytes_before, report.bytes_after = rewritten.bytes_before, rewritten.bytes_after
 
 
-def _rewritten_columns() -> dict[str, dict[str, str]]:
-    columns = _columns()
-    changed = " OR ".join(_is_changed(name, sql) for name, sql in columns[ATTEMPTS.name].items())
-    columns[ATTEMPTS.name]["redacted"] = f"CASE WHEN {changed} THEN true ELSE redacted END"
+def _prepare(con: DuckDBPyConnection, redaction: Redaction) -> None:
+    """Create the table of redacted values: the column, the hash of the value, and what replaces it."""
+    con.execute(f"CREATE TABLE {_REPLACED} (of_column VARCHAR, value_hash VARCHAR, safe_value VARCHAR)")
+    reading = con.cursor()  # this connection inserts while the other one reads
+    try:
+        changed = _changed(reading, SOURCE, redaction)
+        while batch := {(name, _hash(value)): safe for name, value, safe in islice(changed, _BATCH)}:
+            rows = [[name for name, _ in batch], [key for _, key in batch], list(batch.values())]
+            con.execute(f"INSERT INTO {_REPLACED} SELECT unnest(?), unnest(?), unnest(?)", rows)
+    finally:
+        reading.close()
+    con.execute(f"CREATE OR REPLACE TABLE {_REPLACED} AS SELECT DISTINCT * FROM {_REPLACED}")
+
+
+def _hash(value: str) -> str:
+    return hashlib.sha256(value.encode()).hexdigest()
+
+
+def _columns() -> dict[str, dict[str, str]]:
+    """Return the SQL expression of each redacted column, by table and column."""
+    columns: dict[str, dict[str, str]] = {}
+    for kind, record in KINDS.items():
+        table = RECORDS[kind].name
+        replaced = {each.name: _replaced(table, each) for each in _fields(record)}
+        columns[table] = {name: f"coalesce(({sql}), {quote_identifier(name)})" for name, sql in replaced.items()}
+        if table == ATTEMPTS.name:
+            columns[table]["redacted"] = (
+                f"CASE WHEN {' OR '.join(map(_exists, replaced.values()))} THEN true ELSE redacted END"
+            )
     return columns
+
+
+def _exists(sql: str) -> str:
+    return f"({sql}) IS NOT NULL"
+
+
+def _replaced(table: str, each: Field) -> str:
+    """Return the query for what replaces the value of a column: one row, or none."""
+    sql_type = "JSON" if each.type is Json else "VARCHAR"
+    return (
+        f"SELECT CAST(safe_value AS {sql_type}) FROM {_REPLACED} WHERE of_column = {quote_literal(f'{table}.{each.name}')} "
+        f"AND value_hash = sha256(CAST({quote_identifier(each.name)} AS VARCHAR))"
+    )
 
 
 def change_of(redaction: Redaction) -> Callable[[Record], Record]:
@@ -194,7 +225,7 @@ def _redact_copies(paths: StorePaths, redaction: Redaction, report: RedactReport
         try:
             if path.suffix == ".wal":
                 raise StoreError("a write-ahead log cannot be rewritten")
-            rewrite(StorePaths.of(path), columns=_rewritten_columns(), prepare=lambda con: _prepare(con, redaction))
+            rewrite(StorePaths.of(path), columns=_columns(), prepare=lambda con: _prepare(con, redaction))
         except StoreError:
             try:
                 path.unlink(missing_ok=True)
