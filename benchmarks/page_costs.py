@@ -61,7 +61,7 @@ class Row:
 @contextmanager
 def serving(store: Path) -> Iterator[tuple[str, int]]:
     """Run ``tooltrace serve``; yield its address and its process id."""
-    command = [sys.executable, "-m", "tooltrace.cli", "serve", "--port", "0", "--store", str(store)]
+    command = [sys.executable, "-m", "tooltrace", "serve", "--port", "0", "--store", str(store)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         found = re.search(r"http://\S+", process.stdout.readline() if process.stdout else "")
         assert found, "the server did not start"
@@ -133,7 +133,7 @@ async def open_tabs(address: str) -> float:
 
 def report_cost(store: Path, folder: Path) -> tuple[float, float]:
     """Return the CPU seconds and the peak resident MiB of ``tooltrace report``."""
-    command = [sys.executable, "-m", "tooltrace.cli", "report", "--since", WINDOW, "--store", str(store)]
+    command = [sys.executable, "-m", "tooltrace", "report", "--since", WINDOW, "--store", str(store)]
     process = subprocess.Popen([*command, "-o", str(folder / "report.html")], stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -104,7 +104,7 @@ def _end(variables: dict[str, str]) -> float:
 def _server_ends() -> float:
     """Seconds from the signal to the end of ``tooltrace serve``, with a request that never comes to its end."""
     with _store() as store:
-        process = _python("-m", "tooltrace.cli", "serve", "--otlp", "--port", "0", "--grpc-port", "0", "--store", store)
+        process = _python("-m", "tooltrace", "serve", "--otlp", "--port", "0", "--grpc-port", "0", "--store", store)
         assert process.stdout is not None
         port = int(process.stdout.readline().split("http://127.0.0.1:")[1].split()[0].rstrip("/,."))
         with socket.create_connection(("127.0.0.1", port)) as half:

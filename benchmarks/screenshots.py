@@ -35,7 +35,7 @@ HIDE_MACHINE = """([prefix, host]) => {
 @contextmanager
 def served(store: Path) -> Iterator[str]:
     """Run ``tooltrace serve`` over ``store``, and yield its address."""
-    command = [sys.executable, "-m", "tooltrace.cli", "serve", "--port", "0", "--store", str(store)]
+    command = [sys.executable, "-m", "tooltrace", "serve", "--port", "0", "--store", str(store)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         found = re.search(r"http://\S+", process.stdout.readline() if process.stdout else "")
         assert found, "the server did not start"
@@ -68,7 +68,7 @@ def main() -> None:
         history, demo = Path(work) / "agent.duckdb", Path(work) / "demo.duckdb"
         make_history(history, 60_000)
         subprocess.run(
-            [sys.executable, "-m", "tooltrace.cli", "demo", "--store", str(demo)], check=True, stdout=subprocess.DEVNULL
+            [sys.executable, "-m", "tooltrace", "demo", "--store", str(demo)], check=True, stdout=subprocess.DEVNULL
         )
         call = query_store(demo, "attempts", tool="fetch", status="error").fetchall()[0][-1]
         browser = playwright.chromium.launch(executable_path=program(), args=ARGUMENTS)

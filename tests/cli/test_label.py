@@ -262,7 +262,7 @@ class TestFile:
         command = [
             sys.executable,
             "-m",
-            "tooltrace.cli",
+            "tooltrace",
             "label",
             "--file",
             path,

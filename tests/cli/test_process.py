@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "tooltrace.cli"]
+COMMAND = [sys.executable, "-m", "tooltrace"]
 
 
 @pytest.fixture
@@ -40,6 +40,25 @@ def test_a_question_and_a_wrong_one(history, environment):
 def test_no_colours_in_a_pipe(history, environment):
     assert "\x1b" not in asked(environment, "query", "recent").stdout
     assert "\x1b" not in asked(environment, "tail", "--no-follow").stdout
+
+
+@pytest.mark.parametrize("traceback", ["", "1"])
+def test_an_unexpected_exception_is_one_sentence(history, environment, traceback):
+    script = (
+        "import tooltrace.cli.named_query as module; from tooltrace.cli import main\n"
+        "def fail(*_): raise RuntimeError('an engine that\\nfails')\n"
+        "module.run_query = fail; main()"
+    )
+    command = [sys.executable, "-c", script, "query", "failure_rate"]
+    environment |= {"TOOLTRACE_TRACEBACK": traceback}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    if traceback:
+        assert done.stderr.startswith("Traceback (most recent call last):")
+    else:
+        assert done.stderr == (
+            "tooltrace: unexpected RuntimeError: an engine that fails (TOOLTRACE_TRACEBACK=1 prints the traceback)\n"
+        )
 
 
 @pytest.mark.parametrize("form", ["table", "csv"])

@@ -64,7 +64,7 @@ def test_nothing_is_cut_however_narrow(capsys, monkeypatch, width):
 
 def test_colours_on_a_terminal_and_hostile_text_is_still_harmless(history):
     master, slave = pty.openpty()
-    command = [sys.executable, "-m", "tooltrace.cli", "tail", "--no-follow", "--status", "error"]
+    command = [sys.executable, "-m", "tooltrace", "tail", "--no-follow", "--status", "error"]
     environment = {**os.environ, "TOOLTRACE_STORE": str(history), "TERM": "xterm-256color", "NO_COLOR": ""}
     environment.pop("NO_COLOR")
     with subprocess.Popen(command, stdout=slave, env=environment) as process:

@@ -174,7 +174,7 @@ def screen(*command: str, **environment: str):
 
 
 def test_calls_of_another_process_appear_on_the_live_screen(where, put, made):
-    command = (sys.executable, "-m", "tooltrace.cli", "top", "--interval", "0.5")
+    command = (sys.executable, "-m", "tooltrace", "top", "--interval", "0.5")
     with screen(*command, TOOLTRACE_STORE=str(where)) as shown:
         shown.until("found no store")  # it waits for one
         put(*(made(n, tool="fresh_tool", started_at=datetime.now(UTC)) for n in range(1, 30)))
@@ -188,7 +188,7 @@ def test_calls_of_another_process_appear_on_the_live_screen(where, put, made):
 
 def test_a_termination_signal_restores_the_terminal(where, put, made):
     put(made(1, tool="fresh_tool", started_at=datetime.now(UTC)))
-    with screen(sys.executable, "-m", "tooltrace.cli", "top", TOOLTRACE_STORE=str(where)) as shown:
+    with screen(sys.executable, "-m", "tooltrace", "top", TOOLTRACE_STORE=str(where)) as shown:
         shown.until("fresh_tool")
         shown.process.terminate()
         shown.until(r"\x1b\[\?1049l")

@@ -107,7 +107,7 @@ def say_more(found: Captured, collector: Collector) -> None:
     with open_reader(found.store) as con:
         ((found.labelled,),) = con.execute("SELECT min(span_id) FROM tool_calls WHERE status = 'success'").fetchall()
     words = ["label", found.labelled, "--span", "--wrong", "--labeler", "over there", "--reason", "it's old"]
-    command = [sys.executable, "-m", "tooltrace.cli", *words, "--store", "clickhouse://127.0.0.1:1/otel"]
+    command = [sys.executable, "-m", "tooltrace", *words, "--store", "clickhouse://127.0.0.1:1/otel"]
     done = subprocess.run(
         command, env=collector.environment("http/protobuf"), check=True, capture_output=True, text=True
     )

@@ -170,7 +170,7 @@ class Receiver:
 
     def start(self) -> None:
         """Returns when it takes requests."""
-        serve = [sys.executable, "-m", "tooltrace.cli", "serve", "--otlp", "--store", str(self.store)]
+        serve = [sys.executable, "-m", "tooltrace", "serve", "--otlp", "--store", str(self.store)]
         command = [*serve, "--port", str(self.port), "--grpc-port", "0"]
         self.process = subprocess.Popen(command, env=quiet(), stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None

@@ -93,7 +93,7 @@ def main(python: str, otelcol: str, folder: Path) -> None:
 
 
 def run(*words: str, env: dict[str, str]) -> None:
-    subprocess.run([sys.executable, "-m", "tooltrace.cli", *words], env=env, check=True, stdout=sys.stderr)
+    subprocess.run([sys.executable, "-m", "tooltrace", *words], env=env, check=True, stdout=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def rows(store: Path, table: str = "tool_calls") -> list[dict[str, Any]]:
         return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
 
 
-OWN = [sys.executable, "-m", "tooltrace.cli", "demo", "--calls", str(CALLS), "--store"]
+OWN = [sys.executable, "-m", "tooltrace", "demo", "--calls", str(CALLS), "--store"]
 """An application that has set up nothing: the standard variables are enough."""
 SDK = [sys.executable, str(Path(__file__).with_name("demo_through_sdk.py")), str(CALLS)]
 """An application with the SDK's own exporters."""
@@ -65,7 +65,7 @@ def sent(request: Any, otelcol: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 def tooltrace(*words: str, env: dict[str, str] | None = None) -> str:
     """Return the output of the command."""
-    command = [sys.executable, "-m", "tooltrace.cli", *words]
+    command = [sys.executable, "-m", "tooltrace", *words]
     done = subprocess.run(command, env=env or quiet(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

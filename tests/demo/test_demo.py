@@ -20,7 +20,7 @@ import pytest
 import tooltrace as tt
 
 CALLS = 120
-COMMAND = (sys.executable, "-W", "default", "-m", "tooltrace.cli")
+COMMAND = (sys.executable, "-W", "default", "-m", "tooltrace")
 ROOT = Path(__file__).parents[2]
 Rows = list[tuple[Any, ...]]
 Ask = Callable[[str], Rows]
@@ -245,7 +245,7 @@ def commands(runs: list[tuple[int, str, str]]) -> list[str]:
 
 
 def test_the_printed_commands_work_as_typed(commands: list[str]) -> None:
-    program = f"{shlex.quote(sys.executable)} -m tooltrace.cli "
+    program = f"{shlex.quote(sys.executable)} -m tooltrace "
     assert [command.removeprefix(program).split()[0] for command in commands] == ["serve", "show", "query", "sql"]
     for command in commands[1:]:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}

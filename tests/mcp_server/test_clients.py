@@ -24,7 +24,7 @@ def needs_mcp() -> None:
 
 @pytest.fixture
 def command(outage_store: Path) -> list[str]:
-    return [sys.executable, "-m", "tooltrace.cli", "mcp", str(outage_store)]
+    return [sys.executable, "-m", "tooltrace", "mcp", str(outage_store)]
 
 
 def check(text: str) -> None:

@@ -29,7 +29,7 @@ ACCEPT = {"accept": "application/json, text/event-stream", "mcp-protocol-version
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_process_serves_both_versions_over_stdio(outage_store: Path, mode: str) -> None:
     parameters = mcp_stdio.StdioServerParameters(
-        command=sys.executable, args=["-m", "tooltrace.cli", "mcp", str(outage_store)]
+        command=sys.executable, args=["-m", "tooltrace", "mcp", str(outage_store)]
     )
     async with mcp_client.Client(parameters, mode=mode) as client:
         assert client.protocol_version == MODES[mode]
@@ -43,7 +43,7 @@ def served(outage_store: Path) -> Iterator[str]:
     command = [
         sys.executable,
         "-m",
-        "tooltrace.cli",
+        "tooltrace",
         "mcp",
         str(outage_store),
         "--http",

@@ -181,7 +181,7 @@ def test_a_second_process_for_a_store_ends_at_once(store: StorePaths, start: Sta
 def test_the_server_folds_ahead_as_long_as_it_runs(store: StorePaths, write: Any, call: Any) -> None:
     write(call(1))
     server = subprocess.Popen(
-        [sys.executable, "-m", "tooltrace.cli", "serve", "--port", "0", "--store", str(store.database)],
+        [sys.executable, "-m", "tooltrace", "serve", "--port", "0", "--store", str(store.database)],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -200,7 +200,7 @@ def test_the_server_folds_ahead_as_long_as_it_runs(store: StorePaths, write: Any
 
 def test_the_server_leaves_nothing_beside_a_store_that_does_not_exist(tmp_path: Path) -> None:
     server = subprocess.Popen(
-        [sys.executable, "-m", "tooltrace.cli", "serve", "missing.duckdb", "--port", "0"],
+        [sys.executable, "-m", "tooltrace", "serve", "missing.duckdb", "--port", "0"],
         stdout=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
@@ -220,7 +220,7 @@ def test_the_server_leaves_nothing_beside_a_store_that_does_not_exist(tmp_path: 
 
 def test_the_server_refuses_a_text_file(tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("hello")
-    command = [sys.executable, "-m", "tooltrace.cli", "serve", "note.txt", "--port", "0"]
+    command = [sys.executable, "-m", "tooltrace", "serve", "note.txt", "--port", "0"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120)
     assert done.returncode == 1
     assert "note.txt is a text file, not a tooltrace store" in done.stderr

@@ -13,7 +13,7 @@ import pytest
 from tests.store.conftest import make_call
 from tests.stores import create_empty_store, write_records
 from tooltrace.analysis import catalogue, find
-from tooltrace.errors import QueryCancelled, StoreMissing
+from tooltrace.errors import QueryCancelled, QueryError, StoreMissing
 from tooltrace.store import session as session_module
 from tooltrace.store.base import Cancellation, open_store
 from tooltrace.store.fold import fold
@@ -141,6 +141,6 @@ def test_a_query_that_needs_even_more_memory_fails(demo_store: Path, monkeypatch
     monkeypatch.setattr(session_module, "MORE_MIB", 33)
     with (
         open_store(demo_store).session(threads=1, memory_mib=32) as session,
-        pytest.raises(duckdb.OutOfMemoryException),
+        pytest.raises(QueryError, match="needs more memory"),
     ):
         session.query(MEDIAN)

@@ -20,7 +20,7 @@ from tooltrace.cli.correct import correct
 from tooltrace.cli.demo import demo
 from tooltrace.cli.diff import diff
 from tooltrace.cli.doctor import doctor
-from tooltrace.cli.errors import CommandGroup, escape_unencodable
+from tooltrace.cli.errors import CommandGroup, escape_unencodable, explained
 from tooltrace.cli.export import export
 from tooltrace.cli.find import find
 from tooltrace.cli.forget import forget
@@ -105,4 +105,5 @@ def main() -> None:
     if is_overwritten():
         sys.exit(f"tooltrace: {overwritten_message()}")
     escape_unencodable()
-    cli(prog_name="tooltrace")
+    with explained():
+        cli(prog_name="tooltrace")

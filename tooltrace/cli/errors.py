@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from tooltrace.errors import BadParameter, ConfigError, StoreLocked, TooltraceEr
 
 _INTERRUPTED = "Query interrupted"
 """Message of the RuntimeError that DuckDB raises for Ctrl-C during a query."""
+TRACEBACK = "TOOLTRACE_TRACEBACK"
+"""Environment variable with which an unexpected exception ends in its traceback."""
 
 
 class CommandError(click.ClickException):
@@ -83,6 +86,20 @@ def error_message(error: TooltraceError) -> str:
     if isinstance(error, StoreLocked) and error.pid is not None and str(error.pid) not in text:
         text = f"{text} (held by process {error.pid})"
     return text
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """End the program with one sentence for an exception that no command handles."""
+    try:
+        yield
+    except Exception as error:  # a fault of tooltrace, or of a library
+        if os.environ.get(TRACEBACK, "") not in ("", "0"):
+            raise
+        cause = " ".join(str(error).split())[:300] or "no message"
+        raise SystemExit(
+            clean(f"tooltrace: unexpected {type(error).__name__}: {cause} ({TRACEBACK}=1 prints the traceback)")
+        ) from None
 
 
 def escape_unencodable() -> None:

@@ -99,8 +99,10 @@ def export(*, name: str | None, store: Path, status: bool, forget: bool, **optio
 def _export(store: Path, name: str, *, follow: bool, pending: bool, **options: Any) -> None:
     from tooltrace.delivery.plan import specs_for
     from tooltrace.exporters.registry import create, load
+    from tooltrace.store.exclusive import existing
 
     load(name)  # an unknown destination fails before the store is read
+    is_folder = (options["output"] or "").endswith("/")  # whatever its name ends in
     target = _target(options)
     if (follow or pending) and target.path is not None:
         raise UsageError(
@@ -109,7 +111,10 @@ def _export(store: Path, name: str, *, follow: bool, pending: bool, **options: A
     historic = any(options[key] is not None for key in ("since", "until", "tool")) or options["again"]
     with _stop() as stop:
         if historic or not (follow or pending):
+            existing(store)  # before a file or a folder is made
             require_known(store, tools=[options["tool"]])
+            if is_folder and target.path is not None:
+                target.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             with _abandon_on_error(create(name, target)) as destination:
                 _replay(store, name, destination, target, stop, **options)
         if (follow or pending) and not stop.is_set():
@@ -134,8 +139,6 @@ def _target(options: dict[str, Any]) -> Target:
     from tooltrace.exporters.protocol import Target
 
     path: str | None = options.pop("output")
-    if path is not None and path.endswith("/"):
-        Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)  # a folder, whatever its name ends in
     pairs = [header.partition("=") for header in options.pop("headers")]
     if any(not name.strip() or not sign for name, sign, _ in pairs):
         raise UsageError("--header must be NAME=VALUE, such as x-api-key=SECRET")

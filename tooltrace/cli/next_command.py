@@ -28,7 +28,7 @@ def program() -> str:
     started = Path(sys.argv[0] if sys.argv else "")
     on_path = shutil.which("tooltrace")
     if started.parts[-3:] == ("tooltrace", "cli", "__main__.py"):
-        return f"{shlex.quote(sys.executable)} -m tooltrace.cli"
+        return f"{shlex.quote(sys.executable)} -m tooltrace"
     if started.name != "tooltrace" or (on_path is not None and _is_same(Path(on_path), started)):
         return "tooltrace"
     return shlex.quote(_short(str(started.absolute())))

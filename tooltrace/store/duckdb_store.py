@@ -99,10 +99,10 @@ class DuckDBStore(StoreBackend):
         self, statement: Statement, *, missing_ok: bool = False, cancellation: Cancellation | None = None
     ) -> QueryResult:
         """Return the result of ``statement`` after the lease on the file has ended. See StoreBackend."""
-        from duckdb import InterruptException, OutOfMemoryException
+        import duckdb
 
         from tooltrace.store.horizon import within_horizon
-        from tooltrace.store.reader import materialize
+        from tooltrace.store.reader import failure_of, materialize
 
         cancellation = cancellation or Cancellation()
         opened = self._open(missing_ok=missing_ok, cursors=False)
@@ -114,12 +114,12 @@ class DuckDBStore(StoreBackend):
                 return QueryResult.of_relation(
                     materialize(con, statement.selected_sql, statement.params), statement, note
                 )
-            except (InterruptException, QueryError) as error:
+            except (duckdb.InterruptException, QueryError) as error:
                 if not cancellation.cancelled:
                     raise
                 raise QueryCancelled("the query was cancelled while it ran") from error
-            except OutOfMemoryException as error:
-                raise _too_large(error) from error
+            except duckdb.Error as error:
+                raise failure_of(error, statement) from error
 
     def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[DuckDBPyConnection]:
         """Return a lease on the database; see ``tooltrace.store.reader.open_reader``."""
@@ -252,14 +252,7 @@ def _read_user_sql(con: DuckDBPyConnection, statement: Statement) -> QueryResult
         if relation is None:
             return QueryResult((), [], [])
         return QueryResult.of_relation(relation, statement).detached()
-    except duckdb.OutOfMemoryException as error:
-        raise _too_large(error) from error
+    except duckdb.OutOfMemoryException:
+        raise
     except duckdb.Error as error:
         raise QueryError(str(error).strip()) from error
-
-
-def _too_large(error: Exception) -> QueryError:
-    cause = " ".join(str(error).split())[:150]
-    return QueryError(
-        f"the query needs more memory than it may use: raise $TOOLTRACE_QUERY_MEMORY, or query a shorter time ({cause})"
-    )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
-from tooltrace.errors import NetworkStore, StoreDamaged, StoreError, StoreMissing, UnreadableJournals
+from tooltrace.errors import NetworkStore, QueryError, StoreDamaged, StoreError, StoreMissing, UnreadableJournals
 from tooltrace.store import background, corrections, fold_marker, hashes, tombstones
 from tooltrace.store.connection import (
     MEMORY_CATALOG,
@@ -38,6 +38,7 @@ from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.macros import create_macros
 from tooltrace.store.migrations import checked_version, has_current_views
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.result import Statement
 from tooltrace.store.schema import ATTEMPTS, RECORDS, REPEATED_CALLS, ROLLUPS, SCHEMA_VERSION, STORE, TABLES, column_ddl
 from tooltrace.store.staging import SPACE, Staging
 from tooltrace.store.views import LOCAL_VIEWS
@@ -154,6 +155,19 @@ def damage_of(error: duckdb.Error) -> StoreDamaged | None:
         f"part of the store cannot be read ({' '.join(str(error).split())[:200]}); "
         "run tooltrace doctor --mend to move it aside and recover the readable rows"
     )
+
+
+def failure_of(error: duckdb.Error, statement: Statement) -> StoreDamaged | QueryError:
+    """Return what ``error``, which the engine raised for ``statement``, means to a user."""
+    if damage := damage_of(error):
+        return damage
+    line = " ".join(str(error).split())
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return QueryError(
+            "the query needs more memory than it may use: raise $TOOLTRACE_QUERY_MEMORY, or query a shorter time "
+            f"({line[:150]})"
+        )
+    return QueryError(f"the query {statement.name or ''} failed in the engine: {line[:300]}".replace("  ", " "))
 
 
 def _warn_unreadable(paths: StorePaths) -> None:

@@ -13,7 +13,7 @@ import duckdb
 from tooltrace.errors import QueryCancelled, QueryError
 from tooltrace.store.base import Cancellation
 from tooltrace.store.horizon import within_horizon
-from tooltrace.store.reader import damage_of
+from tooltrace.store.reader import failure_of
 from tooltrace.store.result import QueryResult, Statement
 from tooltrace.store.schema import quote_literal
 from tooltrace.store.views import JUDGED
@@ -72,9 +72,7 @@ class LeasedSession:
                     raise
                 raise QueryCancelled("the query was cancelled while it ran") from error
             except duckdb.Error as error:
-                if damage := damage_of(error):
-                    raise damage from error
-                raise
+                raise failure_of(error, statement) from error
 
     def _answer(self, con: DuckDBPyConnection, statement: Statement, note: str) -> QueryResult:
         self._share(con, statement.sql)

@@ -235,7 +235,7 @@ def test_sigterm_ends_an_export_whose_receiver_hangs(
         DestinationFiles.of(paths, spec.name).create()
     write(paths, made(1))
     export = subprocess.Popen(
-        [sys.executable, "-m", "tooltrace.cli", "export", "otlp", "--store", str(paths.database),
+        [sys.executable, "-m", "tooltrace", "export", "otlp", "--store", str(paths.database),
          "--endpoint", receiver.endpoint, "--protocol", protocol, option],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         env={**os.environ, "OTEL_EXPORTER_OTLP_TIMEOUT": "500"},

@@ -54,7 +54,7 @@ def serving(tmp_path: Path) -> Iterator[Serve]:
 
     def serving(*options: str, before: Callable[[], None] | None = None) -> Serving:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tooltrace.cli", "serve", "--otlp", "--port", "0", "--grpc-port", "0",
+            [sys.executable, "-m", "tooltrace", "serve", "--otlp", "--port", "0", "--grpc-port", "0",
              "--store", str(tmp_path / "s.duckdb"), *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=before,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""``python -m tooltrace.cli``."""
+"""``python -m tooltrace``."""
 
 from tooltrace.cli import main
 
