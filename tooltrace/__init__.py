@@ -20,9 +20,10 @@ from tooltrace.core.confidence import ConfidenceRules
 from tooltrace.core.installation import warn_if_overlapping as _warn_if_overlapping
 from tooltrace.core.next_step import NextStep, resolve_next_step
 from tooltrace.core.records import ToolCall
-from tooltrace.core.response import ErrorInfo, PausedCall, ResponseMeta, Source, ToolResponse
+from tooltrace.core.response import ErrorInfo, PausedCall, ResponseMeta, Source, ToolResponse, ToolStatus
 from tooltrace.errors import TooltraceError
 from tooltrace.normalize import CERTAIN_RULES, RULES, Rule, normalize, rule
+from tooltrace.normalize.tool_result import ToolResult
 from tooltrace.recording.config import configure, flush, health, shutdown
 from tooltrace.recording.context import context
 from tooltrace.recording.decorator import trace_tool
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from tooltrace.labels.correction import correct
     from tooltrace.labels.label import label
     from tooltrace.maintenance.forget import forget
-    from tooltrace.tools import ToolRegistry, tool
+    from tooltrace.tools import Tool, ToolParameter, ToolRegistry, tool
 
 __all__ = [
     "CERTAIN_RULES",
@@ -55,10 +56,15 @@ __all__ = [
     "ResponseMeta",
     "Rule",
     "Source",
+    "Tool",
     "ToolCall",
     "ToolErrorCode",
+    "ToolParameter",
     "ToolRegistry",
     "ToolResponse",
+    "ToolResult",
+    "ToolSource",
+    "ToolStatus",
     "TooltraceError",
     "TooltraceSpanProcessor",
     "TraceLogger",
@@ -84,6 +90,8 @@ __all__ = [
     "uninstall",
 ]
 
+ToolSource = Source
+"""The envelope's name for a source."""
 
 _warn_if_overlapping()
 
@@ -95,6 +103,8 @@ _MODULES = {
     "label": "tooltrace.labels.label",
     "outcome_from": "tooltrace.labels.api",
     "forget": "tooltrace.maintenance.forget",
+    "Tool": "tooltrace.tools",
+    "ToolParameter": "tooltrace.tools",
     "ToolRegistry": "tooltrace.tools",
     "tool": "tooltrace.tools",
     "TooltraceSpanProcessor": "tooltrace.ingest.spans",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypedDict, TypeVar, Unpack, cast, overload
 
@@ -60,6 +61,15 @@ class PausedCall(BaseModel):
 
 Status = Literal["success", "partial", "error"]
 """Status that a tool reports. ``partial``: usable but incomplete (truncated, one of three sources down)."""
+
+
+class ToolStatus(StrEnum):
+    """The statuses under HelloAgents' names; each equals its text, which is what ``ToolResponse.status`` has."""
+
+    SUCCESS = "success"
+    PARTIAL = "partial"
+    ERROR = "error"
+
 
 SourceType = Literal["document", "file", "api", "database", "user_input", "other"]
 

@@ -10,5 +10,6 @@
 from tooltrace.tools.hooks import ToolInvocation
 from tooltrace.tools.options import tool
 from tooltrace.tools.registry import ToolRegistry
+from tooltrace.tools.tool_class import Tool, ToolParameter
 
-__all__ = ["ToolInvocation", "ToolRegistry", "tool"]
+__all__ = ["Tool", "ToolInvocation", "ToolParameter", "ToolRegistry", "tool"]

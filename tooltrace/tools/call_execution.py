@@ -137,7 +137,7 @@ class CallExecution:
 
         If that becomes the call's response, the exception is recorded.
         """
-        response = normalize(error)
+        response = self.prepared.incomplete or normalize(error)
         error_info = response.error
         if error_info is not None and isinstance(error, self.prepared.spec.retryable):
             response = response.model_copy(update={"error_info": error_info.model_copy(update={"retryable": True})})

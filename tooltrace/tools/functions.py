@@ -17,7 +17,7 @@ from tooltrace.recording.tool_spec import ToolSpec, describe, named_spec
 from tooltrace.tools import injection, signature
 from tooltrace.tools.options import ToolOptions
 from tooltrace.tools.registered_tool import Invoke, RegisteredTool
-from tooltrace.tools.schema import Parameters, ToolParameter
+from tooltrace.tools.schema import ParameterField, Parameters
 
 _TRACERS = (vars(decorator), vars(generators))
 """Globals of the wrappers that ``trace_tool`` puts around functions."""
@@ -114,7 +114,7 @@ def _name_of(function: Any) -> str:
 
 
 def _offered(
-    name: str, from_model: list[ToolParameter], extra: bool, refused: frozenset[str]
+    name: str, from_model: list[ParameterField], extra: bool, refused: frozenset[str]
 ) -> tuple[Parameters, list[injection.Injected]]:
     """Return the parameters that JSON can represent; the others can only be injected."""
     try:
@@ -126,7 +126,7 @@ def _offered(
     return Parameters(describable, extra=extra, refused=refused, title=name), undescribable
 
 
-def _describable(name: str, parameter: ToolParameter) -> bool:
+def _describable(name: str, parameter: ParameterField) -> bool:
     try:
         Parameters([parameter])
     except (PydanticInvalidForJsonSchema, PydanticSchemaGenerationError):
@@ -136,7 +136,7 @@ def _describable(name: str, parameter: ToolParameter) -> bool:
     return True
 
 
-def _invoke(function: Callable[..., Any], parameters: tuple[ToolParameter, ...]) -> Invoke:
+def _invoke(function: Callable[..., Any], parameters: tuple[ParameterField, ...]) -> Invoke:
     leading = [parameter for parameter in parameters if parameter.positional_only]
     if not leading:
         return lambda values: function(**values)

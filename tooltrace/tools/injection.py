@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from tooltrace.errors import ConfigError
 from tooltrace.recording import injected_parameters
-from tooltrace.tools.schema import REQUIRED, ToolParameter
+from tooltrace.tools.schema import REQUIRED, ParameterField
 
 ALWAYS = frozenset({"run_context", "session_state"})
 """Parameter names that are always injected."""
@@ -36,7 +36,7 @@ Provided = Mapping[str | type, Any]
 class Injected:
     """A parameter that the registry fills in."""
 
-    parameter: ToolParameter
+    parameter: ParameterField
     key: str | type | None
     """Key of the value in the registry; None if the registry has no value."""
 
@@ -46,10 +46,10 @@ class MissingInjection(LookupError):
 
 
 def split(
-    parameters: Iterable[ToolParameter], provided: Provided, hidden: Iterable[str] = ()
-) -> tuple[list[ToolParameter], list[Injected]]:
+    parameters: Iterable[ParameterField], provided: Provided, hidden: Iterable[str] = ()
+) -> tuple[list[ParameterField], list[Injected]]:
     """Split the parameters into those that the model provides and those that are injected."""
-    from_model: list[ToolParameter] = []
+    from_model: list[ParameterField] = []
     filled: list[Injected] = []
     hidden = set(hidden)
     for parameter in parameters:
@@ -83,7 +83,7 @@ def check(provided: Provided) -> dict[str | type, Any]:
     return dict(provided)
 
 
-def _missing(parameter: ToolParameter) -> str:
+def _missing(parameter: ParameterField) -> str:
     written = parameter.unresolved or getattr(parameter.annotation, "__name__", None)
     kind = f" ({written})" if written and parameter.annotation is not Any else ""
     return f"parameter {parameter.name!r}{kind} must be injected, and the registry has no value for it: pass inject="
@@ -98,7 +98,7 @@ def _create(value: Any) -> Any:
     return factory() if inspect.isroutine(value) or isinstance(value, functools.partial) else value
 
 
-def _key(parameter: ToolParameter, provided: Provided) -> str | type | None:
+def _key(parameter: ParameterField, provided: Provided) -> str | type | None:
     if parameter.name in provided:
         return parameter.name
     for kind in _kinds(parameter.annotation):
@@ -107,7 +107,7 @@ def _key(parameter: ToolParameter, provided: Provided) -> str | type | None:
     return None
 
 
-def _by_convention(parameter: ToolParameter) -> bool:
+def _by_convention(parameter: ParameterField) -> bool:
     if parameter.name in ALWAYS or _is_context(parameter):
         return True
     if injected_parameters.is_injected(parameter.annotation):
@@ -115,7 +115,7 @@ def _by_convention(parameter: ToolParameter) -> bool:
     return parameter.name in UNLESS_SIMPLE and not _is_simple(parameter.annotation)
 
 
-def _is_context(parameter: ToolParameter) -> bool:
+def _is_context(parameter: ParameterField) -> bool:
     if parameter.unresolved is not None:
         names = re.findall(r"\w+", parameter.unresolved.partition("[")[0])
         return bool(names) and names[-1] in CONTEXTS

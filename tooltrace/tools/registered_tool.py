@@ -40,7 +40,11 @@ class RegisteredTool:
     invoke: Invoke
     asynchronous: bool = False
     """Whether ``invoke`` must be called in the event loop; otherwise it is called in a thread."""
+    checks_itself: bool = False
+    """Whether the tool is run although parameters are missing, because it answers that in its own words."""
     adapt: Adapt | None = None
+    original: Any = None
+    """The function or object that was registered."""
     definition: Mapping[str, Any] | None = None
     """The tool as a model API defines it, if the provider of the model runs it and not the registry."""
 

@@ -10,9 +10,10 @@ from typing import Any, TypeVar, Unpack, overload
 
 from tooltrace.core.keywords import UNSET, checked_keywords
 from tooltrace.core.response import PausedCall, ToolResponse
-from tooltrace.errors import ConfigError
+from tooltrace.errors import ConfigError, near
 from tooltrace.tools import execution, human_review, injection, model_schemas, options, toolkits
 from tooltrace.tools.adapters import agno_function, hello_agents_tool, provider_tool
+from tooltrace.tools.adapters.hello_agents_loop import RegistryTool
 from tooltrace.tools.cache import Cache
 from tooltrace.tools.functions import from_function
 from tooltrace.tools.hooks import AnyHook
@@ -116,10 +117,11 @@ class ToolRegistry:
     def register_tool(self, tool: Any, auto_expand: bool = True) -> None:
         """Register a tool object as HelloAgents does: a tool of the same name is replaced.
 
+        The tool answers a missing parameter itself; what it raises then becomes our message.
         ``auto_expand``: register the tools of ``get_expanded_tools`` where the object is ``expandable``.
         """
         for each in hello_agents_tool.expanded(tool) if auto_expand else [tool]:
-            self._replace(each, {})
+            self._replace(each, {}, checks_itself=hello_agents_tool.is_run_tool(each))
 
     def register_function(
         self, func: Callable[..., Any] | str, name: str | None = None, description: Any = None
@@ -142,6 +144,31 @@ class ToolRegistry:
         ``input_text``: the arguments as a mapping or its JSON; any other text is the first argument.
         """
         return self.execute(name, hello_agents_tool.arguments(self._state.tools.get(name), input_text), call_id=call_id)
+
+    def list_tools(self) -> list[str]:
+        """Return the names of the tools, as HelloAgents does."""
+        return self.names
+
+    def get_tool(self, name: str) -> RegistryTool | None:
+        """Return the tool ``name`` for an agent of HelloAgents, which runs it through this registry; None if there is none."""
+        tool = self._state.tools.get(name)
+        return None if tool is None or tool.definition is not None else self._for_agents(tool)
+
+    def get_all_tools(self) -> list[RegistryTool]:
+        """Return all tools as :meth:`get_tool` does."""
+        return [self._for_agents(tool) for tool in self._state.tools.values() if tool.definition is None]
+
+    def get_function(self, name: str) -> Callable[..., Any] | None:
+        """Return the function that was registered under ``name``; None if there is none, or it is another kind of tool."""
+        tool = self._state.tools.get(name)
+        return tool.original if tool is not None and callable(tool.original) else None
+
+    def unregister_tool(self, name: str) -> None:
+        """Remove the tool ``name``. Raises ConfigError if there is none."""
+        with self._lock:
+            if name not in self._state.tools:
+                raise ConfigError(f"no tool named {name!r} is registered{near(name, self.names)}")
+            self._state.tools = {key: tool for key, tool in self._state.tools.items() if key != name}
 
     @checked_keywords(renamed={"by": "answered_by"})
     def resume(
@@ -209,7 +236,13 @@ class ToolRegistry:
         """Remove all cached responses."""
         self._state.cache.clear()
 
+    def _for_agents(self, tool: RegisteredTool) -> RegistryTool:
+        return RegistryTool(tool, self.execute, self.aexecute)
+
     def _registered(self, tool: Any, words: OptionWords) -> RegisteredTool:
+        return dataclasses.replace(self._adapted(tool, words), original=tool)
+
+    def _adapted(self, tool: Any, words: OptionWords) -> RegisteredTool:
         if isinstance(tool, dict):
             return provider_tool.from_definition(tool, words)
         if hello_agents_tool.is_run_tool(tool):
@@ -220,10 +253,12 @@ class ToolRegistry:
         beforehand = options.marked(tool) or agno_function.approval_of(tool)
         return from_function(tool, options.settle(beforehand, words), self._state.provided)
 
-    def _replace(self, tool: Any, words: OptionWords, adapt: Adapt | None = None) -> None:
+    def _replace(
+        self, tool: Any, words: OptionWords, adapt: Adapt | None = None, *, checks_itself: bool = False
+    ) -> None:
         """Register what ``register`` accepts, in place of a tool of the same name, with a warning."""
         for each in _tools_of(tool, words):
-            new = dataclasses.replace(self._registered(each, words), adapt=adapt)
+            new = dataclasses.replace(self._registered(each, words), adapt=adapt, checks_itself=checks_itself)
             if new.name in self:
                 logger.warning("the tool %r was registered before: it is replaced", new.name)
             self._add_tools([new], replace=True)

@@ -117,7 +117,7 @@ REQUIRED: Any = inspect.Parameter.empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolParameter:
+class ParameterField:
     """One parameter of a tool."""
 
     name: str
@@ -139,7 +139,7 @@ class Parameters:
 
     def __init__(
         self,
-        fields: Iterable[ToolParameter],
+        fields: Iterable[ParameterField],
         *,
         extra: bool = False,
         refused: frozenset[str] = frozenset(),
@@ -202,7 +202,7 @@ class Parameters:
         return self._model.model_validate(values)  # lone surrogates, or numbers beyond the parser's range
 
 
-def _model(fields: tuple[ToolParameter, ...], title: str) -> type[BaseModel]:
+def _model(fields: tuple[ParameterField, ...], title: str) -> type[BaseModel]:
     """Return the pydantic model of ``fields``.
 
     Its fields are numbered, because a model cannot have fields like ``schema``, ``copy`` or ``_x``.
@@ -212,7 +212,7 @@ def _model(fields: tuple[ToolParameter, ...], title: str) -> type[BaseModel]:
     return create_model("Arguments", __config__=config, **definitions)
 
 
-def _definition(parameter: ToolParameter) -> tuple[Any, FieldInfo]:
+def _definition(parameter: ParameterField) -> tuple[Any, FieldInfo]:
     name, annotation = parameter.name, usable(parameter.annotation)
     options: dict[str, Any] = {"alias": name, "validation_alias": name, "serialization_alias": name}
     if parameter.description is not None:

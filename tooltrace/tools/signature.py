@@ -13,7 +13,7 @@ from typing import Annotated, Any, Optional, get_args, get_origin
 from tooltrace.errors import ConfigError
 from tooltrace.recording.tool_spec import signature_of
 from tooltrace.tools import schema
-from tooltrace.tools.schema import REQUIRED, ToolParameter
+from tooltrace.tools.schema import REQUIRED, ParameterField
 
 _EMPTY = inspect.Parameter.empty
 
@@ -22,7 +22,7 @@ _EMPTY = inspect.Parameter.empty
 class Signature:
     """The parameters and the description of a function."""
 
-    parameters: tuple[ToolParameter, ...]
+    parameters: tuple[ParameterField, ...]
     extra: bool
     """Whether the function accepts ``**kwargs``."""
     description: str | None
@@ -75,7 +75,7 @@ def _hint(code: Any, annotation: Any) -> Any:
         return annotation
 
 
-def _parameter(parameter: inspect.Parameter, annotation: Any, docstring: schema.ParsedDocstring) -> ToolParameter:
+def _parameter(parameter: inspect.Parameter, annotation: Any, docstring: schema.ParsedDocstring) -> ParameterField:
     unresolved = _written(annotation)
     if annotation is _EMPTY:
         annotation = docstring.types.get(parameter.name, Any)
@@ -83,7 +83,7 @@ def _parameter(parameter: inspect.Parameter, annotation: Any, docstring: schema.
         annotation = Any
     if parameter.default is None:
         annotation = _optional(annotation)
-    return ToolParameter(
+    return ParameterField(
         name=parameter.name,
         annotation=annotation,
         unresolved=unresolved,

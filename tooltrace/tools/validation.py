@@ -31,6 +31,8 @@ class PreparedCall:
     """The validated arguments of the tool, without the injected ones."""
     refusal: ToolResponse | Exception | None = None
     """The response, if the call is not run; or an exception of the tool's own validators."""
+    incomplete: ToolResponse | None = None
+    """The response if the tool raises, where parameters are missing and the tool may answer that itself."""
     gate: GateKind | None = None
     """The kind of decision that a person has to make before the call is run."""
     resumed: PausedCall | None = None
@@ -86,6 +88,9 @@ def check(prepared: PreparedCall, tool: RegisteredTool) -> None:
         faults = []
     except ValidationError as error:
         faults = argument_errors.faults(error, sent, from_model, _may_quote(tool))
+        if tool.checks_itself and not refused and all(fault["type"] == "missing" for fault in error.errors()):
+            prepared.arguments, prepared.incomplete = dict(sent), argument_errors.refused(faults, from_model)
+            return
     except Exception as error:  # raised by a validator of the tool
         prepared.refusal = error
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from importlib import import_module
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 pytest.importorskip("hello_agents", reason="needs HelloAgents: pip install 'tooltrace-recorder[hello-agents]'")
 
+import tooltrace as tt
 from tooltrace.integrations import hello_agents as ours
 
 theirs = import_module("hello_agents.tools")
@@ -72,3 +74,47 @@ def test_a_tool_object_of_the_package_runs(make_tool: Any) -> None:
 def test_the_codes_and_statuses_are_there() -> None:
     assert set(theirs.ToolErrorCode.get_all_codes()) <= set(ours.ToolErrorCode.get_all_codes())
     assert [each.value for each in theirs.ToolStatus] == [each.value for each in ours.ToolStatus]
+
+
+@pytest.mark.parametrize("recorded_too", [False, True], ids=["alone", "with install"])
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["run", "arun"])
+def test_an_agent_of_the_package_runs_the_tools_of_tooltrace(
+    recorded_too: bool, asynchronous: bool, request: Any, ha: Any, llm: Any, call: Any, calls: Any
+) -> None:
+    if recorded_too:
+        request.getfixturevalue("installed")
+
+    class Halve(tt.Tool):
+        def run(self, parameters: dict[str, Any]) -> tt.ToolResponse:
+            if parameters.get("n") is None:
+                return tt.ToolResponse.error(tt.ToolErrorCode.INVALID_PARAM, "give n")
+            return tt.ToolResponse.success(str(parameters["n"] / 2), {"half": parameters["n"] / 2})
+
+        def get_parameters(self) -> list[tt.ToolParameter]:
+            return [tt.ToolParameter(name="n", type="number", description="A number.")]
+
+    registry = tt.ToolRegistry()
+    registry.register_tool(Halve("halve", "Halve a number."))
+    model = llm([call("halve", {"n": 8}, "c1")], [call("halve", {}, "c2")], "Done.")
+    agent = ha.ReActAgent("assistant", model, tool_registry=registry, config=ha.Config(trace_enabled=False))
+    answer = asyncio.run(agent.arun("x")) if asynchronous else agent.run("x")
+    assert answer == "Done."
+    assert (model.shown("c1"), "give n" in model.shown("c2")) == ("4.0", True)
+    found = [(each.call_id, each.status, each.code, each.agent, each.result) for each in calls()]
+    assert found == [
+        ("c1", "success", None, "assistant", '{"half":4.0}'),
+        ("c2", "error", "INVALID_PARAM", "assistant", None),
+    ]
+
+
+def test_a_direct_run_of_a_tool_of_the_package_is_a_call(installed: Any, make_tool: Any, calls: Any) -> None:
+    tool = make_tool("echo", lambda parameters: parameters["input"], input="string")
+    assert tool.run({"input": "hi"}).text == "hi"
+    assert tool.run_with_timing({"input": "ho"}).text == "ho"
+    with pytest.raises(KeyError):
+        tool.run({})
+    assert [(each.tool, each.text, each.ending) for each in calls()] == [
+        ("echo", "hi", "returned"),
+        ("echo", "ho", "returned"),
+        ("echo", None, "raised"),
+    ]

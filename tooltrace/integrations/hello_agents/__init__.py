@@ -8,7 +8,7 @@
     ...                      # agents, registries and tools as before
     hello_agents.remove()
 
-A call is recorded once, wherever it enters: ``ToolRegistry.execute_tool``, ``Tool.run_with_timing``,
+A call is recorded once, wherever it enters: ``ToolRegistry.execute_tool``, ``Tool.run``, ``Tool.run_with_timing``,
 ``Tool.arun_with_timing`` (overridden ones too), or an agent's loop. The loop provides the model's own arguments and
 call id, the agent's name and the session. Calls of an unknown tool, and of one whose circuit is open, are recorded as
 well, and so are ``Thought`` and ``Finish``, which the model of a ReActAgent calls like any tool. A call whose arguments
@@ -23,9 +23,11 @@ the package, for code that is moved from it.
 
 from __future__ import annotations
 
-from tooltrace.integrations.hello_agents.names import ToolErrorCode, ToolRegistry, ToolResponse, ToolStatus
+from tooltrace.core.codes import ToolErrorCode
+from tooltrace.core.response import ToolResponse, ToolStatus
 from tooltrace.integrations.hello_agents.patch_points import hook
 from tooltrace.integrations.monkeypatch import MonkeyPatcher
+from tooltrace.tools import ToolRegistry
 
 __all__ = ["FRAMEWORK", "ToolErrorCode", "ToolRegistry", "ToolResponse", "ToolStatus", "install", "remove"]
 

@@ -12,10 +12,11 @@ from tooltrace.faults import suppress_faults
 from tooltrace.integrations.hello_agents.call_arguments import CallArguments, function_in, json_object, tool_in
 from tooltrace.integrations.hello_agents.proxy import AgentProxy, accepts_proxy
 from tooltrace.integrations.hello_agents.recording import ExpectedCall, Recording, Step, carried
-from tooltrace.integrations.hello_agents.stack_context import CallerInfo, caller, name_of, session_of
 from tooltrace.integrations.monkeypatch import MonkeyPatcher
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.recorder import UNKNOWN
+from tooltrace.tools import ToolRegistry
+from tooltrace.tools.adapters.hello_agents_stack import CallerInfo, caller, name_of, session_of
 
 Function = Callable[..., Any]
 
@@ -48,6 +49,8 @@ def execute_tool_call(original: Function) -> Function:
     def wrapper(agent: Any, *args: Any, **kwargs: Any) -> Any:
         step: Any = nullcontext()
         with suppress_faults("begin"):
+            if isinstance(agent.tool_registry, ToolRegistry):  # it records its calls itself
+                return original(agent, *args, **kwargs)
             step = _call_step(agent, CallArguments(args, kwargs))
         with step as entered:
             text = original(agent, *args, **kwargs)

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Self
 from msgspec.structs import replace
 
 from tooltrace.faults import suppress_faults
-from tooltrace.integrations.hello_agents.stack_context import UNKNOWN_CALLER, CallerInfo
 from tooltrace.normalize import normalize
 from tooltrace.normalize.exceptions.reader import class_name
 from tooltrace.otel.sdk_internals import attach, current_context, detach
@@ -24,6 +23,7 @@ from tooltrace.recording.context import CallContext
 from tooltrace.recording.record_builder import with_failed_value
 from tooltrace.recording.recorder import Recorder, activate
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
+from tooltrace.tools.adapters.hello_agents_stack import UNKNOWN_CALLER, CallerInfo
 
 _NOTHING: Any = object()
 

@@ -40,7 +40,7 @@ def RULE(view: ResultView) -> ToolResponse | None:
     success = members.pop("success", only=bool)
     if success is None or not _is_envelope(members.names(), view.data.get("error")):
         return None
-    return _response(success, members)
+    return read(success, members)
 
 
 def _is_envelope(names: frozenset[str], error: Any) -> bool:
@@ -50,7 +50,8 @@ def _is_envelope(names: frozenset[str], error: Any) -> bool:
     return names <= {"success", "data", "error"} and bool(error_names & {"type", "user_message"})
 
 
-def _response(success: bool, members: MemberReader) -> ToolResponse:
+def read(success: bool, members: MemberReader) -> ToolResponse:
+    """Return the response with the other ``members`` of an envelope."""
     error, data = members.pop_nonempty("error"), members.pop("data")
     words = members.pop_nonempty("text", "message", "summary", only=str)
     partial = members.pop("partial", only=bool)

@@ -29,7 +29,7 @@ def RULE(view: ResultView) -> ToolResponse | None:
     named = any(kind.rpartition(".")[2] == "ToolResult" for kind in view.kinds)
     if not (_is_class(names) if named else _is_result(names)):
         return None
-    return _response(MemberReader(view.data))
+    return read(MemberReader(view.data))
 
 
 def _is_class(names: AbstractSet[str]) -> bool:
@@ -52,7 +52,8 @@ def _is_result(names: AbstractSet[str]) -> bool:
     return bool({"output", "error"} & names) and bool(distinctive - {"execution_time"})
 
 
-def _response(members: MemberReader) -> ToolResponse:
+def read(members: MemberReader) -> ToolResponse:
+    """Return the response with the ``members`` of Magic's result."""
     output, error, ok = members.pop("output", "content"), members.pop_nonempty("error"), members.pop("ok", only=bool)
     text = output if isinstance(output, str) else None
     data = (members.pop("data") or None) if text is not None or output is None else output
@@ -66,8 +67,8 @@ def _response(members: MemberReader) -> ToolResponse:
 
 
 def _fields(members: MemberReader) -> dict[str, Any]:
-    """Return the fields that Magic's loop adds; ``execution_time`` is in seconds."""
-    seconds = members.pop("execution_time", only=(int, float))
+    """Return the fields that Magic's loop adds; ``execution_time`` is in seconds, and 0 where nobody measured it."""
+    seconds = members.pop("execution_time", only=(int, float)) or None
     meta = {"tool_name": members.pop("name", only=str), "call_id": members.pop("tool_call_id", only=str)}
     return {
         "system": members.pop("system", only=str),

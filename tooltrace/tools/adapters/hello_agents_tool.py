@@ -15,7 +15,8 @@ from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.tools.functions import for_model, spec_with, untraced
 from tooltrace.tools.options import ToolOptions
 from tooltrace.tools.registered_tool import RegisteredTool
-from tooltrace.tools.schema import REQUIRED, Parameters, ToolParameter, type_named
+from tooltrace.tools.schema import REQUIRED, ParameterField, Parameters, type_named
+from tooltrace.tools.tool_class import unrecorded
 
 
 def is_run_tool(tool: Any) -> bool:
@@ -39,7 +40,7 @@ def _accepts_one(run: Any) -> bool:
 def from_run_tool(tool: Any, options: ToolOptions) -> RegisteredTool:
     """Register ``tool`` with the parameters that ``get_parameters()`` declares; without it, any are allowed."""
     version = getattr(tool, "version", None)
-    run, traced = untraced(tool.run)
+    run, traced = untraced(unrecorded(tool.run))
     base = ToolSpec(name=tool.name, description=tool.description, version=version if isinstance(version, str) else None)
     if traced is not None:
         base = replace(traced, name=base.name, description=base.description, version=base.version or traced.version)
@@ -99,7 +100,7 @@ def _parameters(tool: Any) -> Parameters:
     return Parameters(fields, title=tool.name)
 
 
-def _parameter(declared: Any) -> ToolParameter:
+def _parameter(declared: Any) -> ParameterField:
     """Return a parameter as the object declares it.
 
     The default None of an optional parameter means that it was left out.
@@ -110,7 +111,7 @@ def _parameter(declared: Any) -> ToolParameter:
     required = declared.get("required")
     default = declared.get("default")
     optional = default is not None or required is False
-    return ToolParameter(
+    return ParameterField(
         name=declared["name"],
         annotation=Optional[kind] if optional and default is None else kind,  # noqa: UP045 - Any too
         default=default if optional else REQUIRED,
