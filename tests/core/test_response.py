@@ -91,10 +91,28 @@ def test_json_uses_the_protocols_name_for_the_error() -> None:
         "message": "too late",
         "type": None,
         "retryable": True,
+        "retryable_advised": True,
         "suggestion": None,
         "user_message": None,
     }
     assert dumped["code"] == "TIMEOUT"
+
+
+def test_what_the_table_of_codes_advises_is_marked_until_the_tool_states_it() -> None:
+    advised = tt.ToolResponse.error("TIMEOUT", "x")
+    assert (advised.next_action, advised.error.retryable) == ("retry", True)
+    for same in (
+        advised,
+        tt.ToolResponse.model_validate_json(advised.model_dump_json()),
+        tt.normalize({"ok": False, "error": {"code": "TIMEOUT", "message": "x"}}),
+    ):
+        assert (same.stated_next_action, same.error.stated_retryable) == (None, None)
+    assert tt.normalize(advised.to_dict()).error.stated_retryable is None
+    stated = advised.model_copy(
+        update={"next_action": "retry", "error_info": advised.error.model_copy(update={"retryable": True})}
+    )
+    assert (stated.stated_next_action, stated.error.stated_retryable) == ("retry", True)
+    assert tt.ToolResponse.error("TIMEOUT", "x", True, next_action="retry").stated_next_action == "retry"
 
 
 def test_json_schema_describes_the_json() -> None:

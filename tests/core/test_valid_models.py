@@ -37,6 +37,7 @@ def test_a_response_of_a_protocol_is_that_of_the_constructor(status: str, text: 
         error=error,
         confidence=None,
         next_action=found.next_action,
+        next_action_advised=status == "error",
         sources=(),
         stats=None,
         signals=None,

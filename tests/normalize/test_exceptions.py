@@ -35,12 +35,20 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from tooltrace.core.codes import ADVICE, advice_for
+from tooltrace.normalize.exceptions import reader
 from tooltrace.normalize.exceptions.codes import CODES
 from tooltrace.normalize.exceptions.custom_readers import READERS
-from tooltrace.normalize.exceptions.reader import ExceptionSummary, summarize
+from tooltrace.normalize.exceptions.reader import ExceptionSummary
+from tooltrace.normalize.protocols import value_error_pair
 from tooltrace.normalize.transports.http_status import STATUSES, of_status, retry_after
 
 Code = str
+
+
+def summarize(exc: BaseException, retryable: tuple[type[BaseException], ...] = ()) -> ExceptionSummary:
+    """Return the summary with ``retryable`` as the response has it: stated, else advised by the code."""
+    summary = reader.summarize(exc, retryable)
+    return summary._replace(retryable=value_error_pair.of_exception(summary._asdict()).error.retryable)
 
 
 def raised(act: Callable[[], Any]) -> ExceptionSummary:

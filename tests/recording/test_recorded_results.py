@@ -107,7 +107,23 @@ def test_retryable_exceptions(calls: Calls) -> None:
     for options in ({}, {"retryable": KeyError}, {"retryable": [OSError, LookupError]}):
         with pytest.raises(KeyError):
             tt.trace_tool(**options)(raises(KeyError("k")))()
-    assert [c.retryable for c in calls()] == [False, True, True]
+    assert [c.retryable for c in calls()] == [None, True, True]
+
+
+@pytest.mark.parametrize(
+    ("result", "stated"),
+    [
+        (R.error("TIMEOUT", "x"), (None, None)),
+        ("错误: 文件不存在", (None, None)),
+        (R.error("TIMEOUT", "x", retryable=True, next_action="retry"), (True, "retry")),
+        ({"success": False, "error": {"type": "timeout", "message": "x", "retryable": False}, "nextAction": "stop"}, (False, "stop")),
+        (tt.toolutil.Fail("ORDER_NOT_FOUND", "x", False, "call list_orders"), (False, None)),
+    ],
+)  # fmt: skip
+def test_a_row_has_the_advice_that_the_tool_stated_and_no_other(calls: Calls, result: Any, stated: Any) -> None:
+    tt.trace_tool(lambda: result)()
+    (call,) = calls()
+    assert (call.retryable, call.next_action) == stated
 
 
 def test_metadata_only(calls: Calls) -> None:

@@ -16,6 +16,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from tooltrace.analysis import find
+from tooltrace.core.codes import ADVICE, next_step
 from tooltrace.store.connection import attach, connect, detach
 from tooltrace.store.fold import fold
 from tooltrace.store.macros import MACROS, create_macros, with_definitions, without_definitions
@@ -251,3 +252,14 @@ def test_the_order_of_attempts_is_a_number_that_duckdb_compares_in_place() -> No
     largest = "attempt_order(2147483647, TIMESTAMP '9999-12-31', 'ffffffffffffffff')"
     assert one(f"typeof({largest})") == "HUGEINT", "arg_max copies each value of another type, and never frees them"
     assert one(f"{largest} > attempt_order(1023, TIMESTAMP '2250-01-01', 'ffffffffffffffff')")
+
+
+@pytest.mark.parametrize("code", [*ADVICE, "MY_CODE", None])
+@pytest.mark.parametrize("retryable", [True, False, None])
+@pytest.mark.parametrize("suggestion", ["call list_orders", None])
+def test_the_advised_next_step_is_that_of_the_resolver(
+    code: str | None, retryable: bool | None, suggestion: str | None
+) -> None:
+    assert one("advised_next_step(?, ?::BOOLEAN, ?)", code, retryable, suggestion) == next_step(
+        code, retryable, suggestion
+    )

@@ -11,7 +11,7 @@ from typing import Final
 
 from tooltrace.clickhouse.attribute_sql import Reader, quote_literal, quote_literals
 from tooltrace.clickhouse.conventions_sql import SPAN, coalesce_attribute, equals
-from tooltrace.core.codes import ADVICE, ToolErrorCode, next_step
+from tooltrace.core.codes import ToolErrorCode
 from tooltrace.ingest.spans.conventions.attributes import DEFERRED, FETCH_FAILURES, GENERIC_ERRORS
 from tooltrace.normalize import normalize
 from tooltrace.normalize.exceptions.codes import CODES, UNDECIDED, ErrorClassification
@@ -152,26 +152,18 @@ def columns() -> dict[str, str]:
         f"replaceRegexpOne(ifNull(kind, {other}), '^builtins\\\\.', ''), nullIf(kind, {other}))",
         "error_message": f"multiIf(NOT failed OR ended = 'paused', NULL, {report}, coalesce(message, nullIf(kind, {other}), known_code), message)",
         "retryable": f"CAST(if(failed AND ended IN ('returned', 'raised'), {_retryable()}, NULL) AS Nullable(Bool))",
-        "next_action": f"if({report}, {_next_action()}, NULL)",
         "rule": f"multiIf(ended = 'raised', 'exception', ended = 'returned', {quote_literal(RULE)}, NULL)",
         "rule_grade": "multiIf(ended NOT IN ('returned', 'raised'), NULL, failed, 'certain', 'unread')",
     }
 
 
 def _retryable() -> str:
-    """Return whether to retry, by the table of exceptions, else by the advice of the code."""
+    """Return whether to retry, where the class of the exception states it."""
     by_class = {name: one.retryable for name, one in _classifications().items() if one.retryable is not None}
-    advised = _flag("known_code", {code: one.retryable for code, one in ADVICE.items()}, "NULL")
-    return f"if(ended = 'raised', {_flag('last_name', by_class, advised)}, {advised})"
+    return f"if(ended = 'raised', {_flag('last_name', by_class, 'NULL')}, NULL)"
 
 
 def _flag(text: str, known: Mapping[str, bool | None], other: str) -> str:
     named = ((flag, [name for name, value in known.items() if value is flag]) for flag in (True, False))
     parts = [f"{text} IN ({quote_literals(names_)}), {str(flag).lower()}" for flag, names_ in named if names_]
     return f"multiIf({', '.join(parts)}, {other})"
-
-
-def _next_action() -> str:
-    """Return the step that :func:`tooltrace.core.codes.next_step` gives for each code."""
-    steps = {str(code): str(next_step(code, one.retryable)) for code, one in ADVICE.items()}
-    return _transformed("known_code", steps, quote_literal("human_review"))

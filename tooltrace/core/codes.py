@@ -86,16 +86,21 @@ ADVICE: dict[str, Advice] = {
 }
 
 
-def next_step(code: str | None, retryable: bool | None) -> NextAction:
-    """Return the next action after an error with ``code``.
+def next_step(code: str | None, retryable: bool | None, suggestion: str | None) -> NextAction:
+    """Return the next action after an error with ``code``, where the tool stated none.
 
-    ``retryable``: the tool's own statement; None where the tool made none. It overrides the advice of the code:
-    True gives ``retry`` (``stop`` stays ``stop``), False turns ``retry`` into ``human_review``.
+    ``retryable`` and ``suggestion``: the tool's own statements; None where it made none. They override the advice of
+    the code, except ``stop``: ``retryable`` gives ``retry``, and a suggestion ``continue``, because the model acts on
+    it. An error that is not retryable turns ``retry`` into ``human_review``.
     """
-    suggested = advice_for(code).next_action
+    advised = advice_for(code).next_action
+    if advised == "stop":
+        return "stop"
     if retryable:
-        return "stop" if suggested == "stop" else "retry"
-    return "human_review" if retryable is False and suggested == "retry" else suggested
+        return "retry"
+    if suggestion:
+        return "continue"
+    return "human_review" if retryable is False and advised == "retry" else advised
 
 
 def advice_for(code: str | None) -> Advice:

@@ -6,7 +6,7 @@ from typing import Self, cast
 
 from tooltrace.core.codes import NextAction, advice_for, next_step
 from tooltrace.core.confidence import Band, band, is_uncertain
-from tooltrace.core.response import ToolResponse
+from tooltrace.core.response import ErrorInfo, ToolResponse
 
 BY_BAND: dict[Band, NextAction] = {"high": "continue", "middle": "continue", "low": "human_review"}
 """Next action after a success, by confidence: a successful call may still have a wrong answer."""
@@ -53,16 +53,15 @@ class NextStep(str):
 def resolve_next_step(response: ToolResponse, *, low: NextAction = BY_BAND["low"]) -> NextStep:
     """Return ``continue``, ``retry``, ``ask_user``, ``human_review`` or ``stop`` for ``response``.
 
-    The tool's own advice comes first. Otherwise an error is decided by its code and ``retryable``, and any other
-    response by its confidence: ``continue`` from 0.5, ``low`` below. A response without a confidence gives
+    The tool's own advice comes first. Otherwise an error is decided by its ``retryable``, its suggestion and its code, and
+    any other response by its confidence: ``continue`` from 0.5, ``low`` below. A response without a confidence gives
     ``continue``. The step also has the error's ``retryable`` and ``user_message``, and ``uncertain``, which is True for
     a confidence below 0.8.
     """
     error = response.error
-    stated = None if error is None else error.retryable
     return NextStep(
-        response.next_action or _action(response, low),
-        retryable=advice_for(error.code).retryable if error is not None and stated is None else stated,
+        response.stated_next_action or _action(response, low),
+        retryable=None if error is None else _retryable(error),
         user_message=None if error is None else error.user_message,
         uncertain=response.ok and is_uncertain(response.confidence),
     )
@@ -71,8 +70,12 @@ def resolve_next_step(response: ToolResponse, *, low: NextAction = BY_BAND["low"
 def _action(response: ToolResponse, low: NextAction) -> NextAction:
     error = response.error
     if response.status == "error" and error is not None:
-        return next_step(error.code, error.retryable)
+        return next_step(error.code, error.stated_retryable, error.suggestion)
     if response.confidence is None:
         return "continue"
     rank = band(response.confidence)
     return low if rank == "low" else BY_BAND[rank]
+
+
+def _retryable(error: ErrorInfo) -> bool | None:
+    return advice_for(error.code).retryable if error.retryable is None else error.retryable

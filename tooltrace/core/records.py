@@ -123,7 +123,10 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         Json | None,
         About("Object: the signals behind the confidence, value by name.", "tooltrace.signals", content=True),
     ] = None
-    next_action: Annotated[str | None, About("The tool's advice on the next action.", "tooltrace.next_action")] = None
+    next_action: Annotated[
+        str | None,
+        About("Next action that the tool stated; unknown where it stated none.", "tooltrace.next_action"),
+    ] = None
     cached: Annotated[bool | None, About("Whether the result came from a cache.", "tooltrace.cached")] = None
     explanation: Annotated[
         str | None,

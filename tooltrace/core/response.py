@@ -94,6 +94,11 @@ class _Part(BaseModel):
         frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True, defer_build=True
     )
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy; a value in ``update`` is stated, and no longer the advice of the table of codes."""
+        stated = {f"{name}_advised": False for name in update or () if f"{name}_advised" in type(self).model_fields}
+        return super().model_copy(update={**stated, **(update or {})}, deep=deep)
+
 
 class Source(_Part):
     """A source of a result."""
@@ -117,9 +122,16 @@ class ErrorInfo(_Part):
     """Class of the exception, or the protocol's own category of the error."""
     retryable: bool | None = None
     """Whether the same call may succeed later; None where neither the tool nor the code states it."""
+    retryable_advised: bool = False
+    """Whether ``retryable`` is the advice of the table of codes. The tool did not state it, and no row has it."""
     suggestion: str | None = None
     user_message: str | None = None
     """Message for the person, where it differs from that for the model."""
+
+    @property
+    def stated_retryable(self) -> bool | None:
+        """What the tool stated; None where ``retryable`` is only advised."""
+        return None if self.retryable_advised else self.retryable
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the field ``name``, or ``default`` where it is unknown, as the ``error_info`` of HelloAgents does."""
@@ -239,6 +251,8 @@ class ToolResponse(_Part):
     """Signals behind the confidence: the value or weight of each, by name."""
     sources: tuple[Source, ...] = ()
     next_action: NextAction | None = None
+    next_action_advised: bool = False
+    """Whether ``next_action`` is the advice of the table of codes. The tool did not state it, and no row has it."""
     error_info: ErrorInfo | None = Field(default=None, alias="error")
     """The error; serialized as ``error``, and available as :attr:`error` on an instance."""
     stats: dict[str, Any] | None = None
@@ -283,6 +297,11 @@ class ToolResponse(_Part):
         return self
 
     @property
+    def stated_next_action(self) -> NextAction | None:
+        """What the tool stated; None where ``next_action`` is only advised."""
+        return None if self.next_action_advised else self.next_action
+
+    @property
     def ok(self) -> bool:
         """Whether the tool reported no error. The answer may still be wrong."""
         return self.status != "error"
@@ -309,7 +328,12 @@ class ToolResponse(_Part):
     def to_dict(self) -> dict[str, Any]:
         """Return the response in the serialized form of HelloAgents; ``model_dump`` has all fields."""
         members = {"status": self.status, "text": self.text, "data": {} if self.data is None else self.data}
-        error = self.error_info and self.error_info.model_dump(exclude_none=True)
+        advised = (
+            {"retryable", "retryable_advised"}
+            if self.error_info and self.error_info.retryable_advised
+            else {"retryable_advised"}
+        )
+        error = self.error_info and self.error_info.model_dump(exclude_none=True, exclude=advised)
         return members | {
             name: value for name, value in (("error", error), ("stats", self.stats), ("context", self.context)) if value
         }
@@ -396,7 +420,8 @@ def _error(
 ) -> _R:
     """Return the response of a tool that failed.
 
-    Where left out, ``retryable`` and ``next_action`` come from the table of codes, and ``text`` is the message.
+    Where left out, ``retryable`` and ``next_action`` come from the table of codes, and are marked as advised; ``text`` is
+    the message. An error with a suggestion continues: the model acts on it.
     ``fields``: any other field of the model.
     """
     known = advice_for(code)
@@ -405,6 +430,7 @@ def _error(
         message=message,
         type=type,
         retryable=known.retryable if retryable is None else retryable,
+        retryable_advised=retryable is None and known.retryable is not None,
         suggestion=suggestion,
         user_message=user_message,
     )
@@ -412,6 +438,7 @@ def _error(
         status="error",
         text=message if text is None else text,
         error=error,
-        next_action=next_action or next_step(str(code), error.retryable),
+        next_action=next_action or next_step(str(code), retryable, suggestion),
+        next_action_advised=next_action is None,
         **cast("Any", fields),
     )

@@ -224,6 +224,7 @@ def _merged(outer: ToolResponse, inner: ToolResponse, rule: Rule) -> ToolRespons
         error_info=inner.error_info,
         reason=outer.reason or inner.reason,
         next_action=outer.next_action or inner.next_action,
+        next_action_advised=outer.next_action is None and inner.next_action_advised,
         confidence=inner.confidence if outer.confidence is None else outer.confidence,
         stats={**(inner.stats or {}), **(outer.stats or {})} or None,
         meta=with_changes(outer.meta, rule=name, rule_grade=inner.meta.rule_grade),

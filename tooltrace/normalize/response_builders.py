@@ -159,8 +159,9 @@ def build_response(
     if other is not None:
         put_unique(unfit, "source", other)
     known_stats, known_signals = _named(stats, "stats", unfit), _signals(signals, unfit)
-    if status == "error" and error is not None and action is None:
-        action = next_step(error.code, error.retryable)
+    advised = status == "error" and error is not None and action is None
+    if advised and error is not None:
+        action = next_step(error.code, error.stated_retryable, error.suggestion)
     members: dict[str, Any] = {
         "status": status,
         "text": text_of(text),
@@ -169,6 +170,7 @@ def build_response(
         "signals": known_signals,
         "sources": known_sources,
         "next_action": action,
+        "next_action_advised": advised,
         "error_info": None if status == "success" else error,
         "stats": known_stats,
         "context": unfit or None,
@@ -301,7 +303,8 @@ def error_of(
     named = str(meant or _code_of_type(type_, words))
     original = str(code) if code not in (None, "") and isinstance(code, str | int) and str(code) != named else ""
     if not isinstance(retryable, bool):
-        retryable = False if SPENT_QUOTA in (code, type_) or SPENT_QUOTA in words else _may_pass(code, named)
+        retryable = False if SPENT_QUOTA in (code, type_) or SPENT_QUOTA in words else _stated_by_status(code)
+    advised = advice_for(named).retryable if retryable is None else None
     kind = text_of(type_) or original
     texts = {
         "code": named,
@@ -310,7 +313,8 @@ def error_of(
         "suggestion": text_of(suggestion) or None,
         "user_message": text_of(user_message) or None,
     }
-    return build_valid(ErrorInfo, {**_NO_ERROR, **texts, "retryable": retryable}, set(_NO_ERROR))
+    known = {"retryable": advised if retryable is None else retryable, "retryable_advised": advised is not None}
+    return build_valid(ErrorInfo, {**_NO_ERROR, **texts, **known}, set(_NO_ERROR))
 
 
 _NO_ERROR: dict[str, Any] = vars(ErrorInfo.model_construct(message=""))
@@ -338,11 +342,10 @@ def _code_of_type(type_: Any, words: str) -> ToolErrorCode:
     )
 
 
-def _may_pass(code: Any, named: str) -> bool | None:
-    """Whether the same call may succeed later, by the HTTP status or by the table of codes."""
+def _stated_by_status(code: Any) -> bool | None:
+    """Whether the same call may succeed later, where ``code`` is an HTTP status that decides it."""
     status = http_status(code)
-    by_status = of_status(status).retryable if status else None
-    return advice_for(named).retryable if by_status is None else by_status
+    return of_status(status).retryable if status else None
 
 
 def read_error(error: Any) -> dict[str, Any]:

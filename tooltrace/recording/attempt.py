@@ -52,6 +52,7 @@ class ResponseSnapshot(Struct, frozen=True, gc=False):
     explanation: str | None
     confidence: float | None
     next_action: NextAction | None
+    next_action_advised: bool
     sources: tuple[Source, ...]
     error_info: ErrorInfo | None
     meta: ResponseMeta

@@ -276,7 +276,7 @@ def _add_response(attempt: Attempt, response: ResponseSnapshot, sanitizer: Sanit
         "status": response.status,
         "code": response.code,
         "confidence": response.confidence,
-        "next_action": response.next_action,
+        "next_action": None if response.next_action_advised else response.next_action,
         "cached": response.meta.cached,
         "rule": response.meta.rule or TOOL_RESPONSE,
         "rule_grade": response.meta.rule_grade or "certain",
@@ -285,7 +285,7 @@ def _add_response(attempt: Attempt, response: ResponseSnapshot, sanitizer: Sanit
         ),
     }
     if error is not None:
-        fields |= {"error_type": error.type, "retryable": error.retryable}
+        fields |= {"error_type": error.type, "retryable": error.stated_retryable}
         fields["suggestion"] = sanitizer.sanitize_text("suggestion", error.suggestion)
         fields["user_message"] = sanitizer.sanitize_text("user_message", error.user_message)
     if full:

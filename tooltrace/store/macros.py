@@ -35,6 +35,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from tooltrace.store.advised_step import ADVISED_NEXT_STEP
 from tooltrace.store.text_patterns import (
     ACKNOWLEDGED,
     ADDRESSES,
@@ -252,6 +253,12 @@ MACROS: Final = (
         ("status", "ending"),
         "(status IS NOT NULL AND ending IN ('returned', 'raised'))",
         "Whether an attempt ran to its end and reported a status; others say nothing about the tool.",
+    ),
+    Macro(
+        "advised_next_step",
+        ("code", "retryable", "suggestion"),
+        ADVISED_NEXT_STEP,
+        "Next action that the table of codes advises after an error for which the tool stated none.",
     ),
     Macro(
         "call_key",

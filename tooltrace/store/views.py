@@ -25,16 +25,21 @@ _MESSAGE_COLUMNS: Final = {
     "result_tokens": "Tokens of the text that the model received, else of the result, as counted by configure(tokens=…).",
 }
 
+_ADVISED_COLUMN: Final = {
+    "advised_action": "Next action after an error that the table of codes advises where the tool stated none in next_action; not stored.",
+}
+
 TOOL_CALLS: Final = View(
     "tool_calls",
     "One row per attempt: one execution of a call, with the text that the model received. NULL is unknown.",
-    {column.name: column.comment for column in ATTEMPTS.columns} | _MESSAGE_COLUMNS,
+    {column.name: column.comment for column in ATTEMPTS.columns} | _MESSAGE_COLUMNS | _ADVISED_COLUMN,
     """
 SELECT
     a.* EXCLUDE (call_hash, cluster_hash) REPLACE (coalesce(a.seen_text, m.text) AS seen_text, coalesce(m.tokens, a.result_tokens) AS result_tokens),
     m.sha256 AS seen_hash,
     m.length AS seen_length,
-    m.error AS seen_error
+    m.error AS seen_error,
+    CASE WHEN a.status = 'error' THEN advised_next_step(a.code, a.retryable, a.suggestion) END AS advised_action
 FROM attempts AS a
 LEFT JOIN (
     SELECT

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from opentelemetry.trace import SpanContext, TraceFlags
 
+from tooltrace.core.codes import next_step
 from tooltrace.core.confidence import Score
 from tooltrace.core.response import ResponseMeta, ToolResponse
 from tooltrace.faults import suppress_faults
@@ -140,7 +141,12 @@ class CallExecution:
         response = self.prepared.incomplete or normalize(error)
         error_info = response.error
         if error_info is not None and isinstance(error, self.prepared.spec.retryable):
-            response = response.model_copy(update={"error_info": error_info.model_copy(update={"retryable": True})})
+            error_info = error_info.model_copy(update={"retryable": True})
+            advised = {
+                "next_action": next_step(error_info.code, True, error_info.suggestion),
+                "next_action_advised": True,
+            }
+            response = response.model_copy(update={"error_info": error_info, **advised})
         self._failures.append((response, error))
         return response
 

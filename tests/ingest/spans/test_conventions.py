@@ -21,7 +21,7 @@ READ = {
     "code": "NOT_FOUND",
     "error_type": "FileNotFoundError",
     "error_message": "no such file: a.txt",
-    "retryable": False,
+    "retryable": None,
 }
 OFF = {"ok": False, "error": "not_in_channel"}
 EXCEPTION = {

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tooltrace.core.codes import ToolErrorCode, advice_for
+from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ResponseMeta, ToolResponse, is_response
 from tooltrace.ingest.call_builder import NO_RESULT
 from tooltrace.ingest.spans.conventions.attributes import FETCH_FAILURES, GENERIC_ERRORS
@@ -147,12 +147,10 @@ def by_name(kind: str, message: str) -> ExceptionSummary:
     verdict = next((CODES[name] for name in _bases(kind) if name in CODES), None) or _by_last(kind)
     if verdict is None and not hasattr(builtins, kind):
         error = build_error(message, type=kind).error
-        verdict = UNDECIDED if error is None else ErrorClassification(error.code, error.retryable)
+        verdict = UNDECIDED if error is None else ErrorClassification(error.code, error.stated_retryable)
     code, again, wait = verdict or UNDECIDED
     class_name = kind.removeprefix("builtins.")
-    return ExceptionSummary(
-        str(code), class_name, message, advice_for(code).retryable if again is None else again, wait
-    )
+    return ExceptionSummary(str(code), class_name, message, again, wait)
 
 
 def _bases(kind: str) -> Iterator[str]:

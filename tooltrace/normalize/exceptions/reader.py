@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tooltrace.core.codes import advice_for
 from tooltrace.faults import pass_on_signal
 from tooltrace.normalize.exceptions.codes import CODES, UNDECIDED, ErrorClassification, wait_words
 from tooltrace.normalize.exceptions.custom_readers import COMMON_ATTRIBUTES, READERS, Reader, classify_attributes
@@ -37,6 +36,7 @@ class ExceptionSummary(NamedTuple):
     """Name of the class, with its module unless the class is a builtin."""
     message: str
     retryable: bool | None
+    """Whether the same call may succeed later, where the exception or the tool's author states it."""
     retry_after_s: float | None = None
     """Seconds to wait before the next attempt, if the other side said so."""
 
@@ -69,10 +69,9 @@ def summarize(exc: BaseException, retryable: tuple[type[BaseException], ...] = (
         code, again, wait = UNDECIDED
     if retryable and any(is_subclass(kind, type(exc)) for kind in retryable):
         again = True
-    code = str(code)  # before the table is read: the hash of an enum's member is computed in Python
-    if again is None:
-        again = advice_for(code).retryable
-    return tuple.__new__(ExceptionSummary, (code, name, message, again, wait))  # half the time of the class's own
+    if again is None and wait is not None:
+        again = True  # the other side said when to come back
+    return tuple.__new__(ExceptionSummary, (str(code), name, message, again, wait))  # half the time of the class's own
 
 
 def classify(exc: BaseException, message: str, depth: int = 0) -> ErrorClassification:

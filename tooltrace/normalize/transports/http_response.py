@@ -98,7 +98,7 @@ def _failure(response: dict[str, Any], data: Any, context: dict[str, Any]) -> To
         message[: _LONGEST_MESSAGE * 4],
         verdict.code,
         type=error_type or str(response["status_code"]),
-        retryable=again,
+        retryable=True if again is None and wait is not None else again,
         suggestion=wait_words(wait),
         data=data,
         stats=None if wait is None else {"retry_after_s": wait},
