@@ -13,7 +13,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, cast
 
-import duckdb
 from rich.console import Console
 from rich.progress import track
 
@@ -21,7 +20,8 @@ import tooltrace as tt
 from benchmarks.history import make_history
 from benchmarks.phoenix import BINS, BINS_NAME, QUESTIONS, RIVAL, make_phoenix, require_same, sqlite
 from tooltrace.analysis import catalogue
-from tooltrace.store.reader import materialize, open_reader
+from tooltrace.store.reader import open_reader
+from tooltrace.store.result import QueryResult, Statement, result_of
 
 AIM_MS = 2000.0
 AIMS_MS = {"failure_rate": 300.0, "errors": 300.0, "latency": 300.0}
@@ -146,13 +146,13 @@ def median_ms(run: Callable[[], Any]) -> float:
 
 def measure(store: Path, one: Measurement) -> float:
     """Return the milliseconds to open the store and fetch all rows of the result."""
-    return median_ms(lambda: _answer(store, one).fetchall())
+    return median_ms(lambda: _answer(store, one))
 
 
-def _answer(store: Path, one: Measurement) -> duckdb.DuckDBPyRelation:
+def _answer(store: Path, one: Measurement) -> QueryResult:
     if one.name == BINS_NAME:
         with open_reader(store) as con:
-            return materialize(con, BINS)
+            return result_of(con.sql(BINS), Statement(sql=BINS))
     return tt.query(one.name, store=store, by=one.by)
 
 

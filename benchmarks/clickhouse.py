@@ -199,7 +199,7 @@ def query_runner(folder: Path, database: str) -> Iterator[Callable[..., Any]]:
     address = Address(f"chdb://{folder / 'engine'}?database={database}&traces=otel.otel_traces&logs=otel.otel_logs")
     for line in store_stats(ClickHouseConnection(address), client).lines():
         say(line)
-    yield lambda name, **params: query_store(address, name, **params).fetchall()
+    yield lambda name, **params: query_store(address, name, **params).rows
 
 
 def timed(work: Callable[[], Any]) -> str:

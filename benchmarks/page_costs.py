@@ -152,7 +152,7 @@ def measure(store: Path, folder: Path, rows: int) -> Iterator[Row]:
             first, complete = page_cost(browser, store, path)
             yield Row(f"{what}, first screen, {rows:,} attempts", first, "CPU s", aim)
             yield Row(f"{what}, complete", complete, "CPU s", aim)
-        span = query_store(store, "recent", limit=1).fetchall()[0][-1]
+        span = query_store(store, "recent", limit=1).rows[0][-1]
         with serving(store) as (address, _pid):
             context = browser.new_context()
             milliseconds(context, f"{address}/glossary", "main")

@@ -69,7 +69,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
         store = Path(work) / "agent.duckdb"
         make_history(store, rows)
-        spans = [row[-1] for row in query_store(store, "recent", limit=len(WINDOWS)).fetchall()]
+        spans = [row[-1] for row in query_store(store, "recent", limit=len(WINDOWS)).rows]
         browser = playwright.chromium.launch(executable_path=program(), args=ARGUMENTS)
         context = browser.new_context()  # tabs share the cache of files, as a reader's do
         print(f"| page, {rows:,} attempts | frame | first content | slowest of {len(WINDOWS)} | aim | |")

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from tooltrace.store.reader import open_reader
+from tooltrace.store.result import QueryResult
 
 try:
     import sqlean as sqlite  # the build that Phoenix brings (pip install arize-phoenix-sqlean): much faster at JSON
@@ -189,10 +190,10 @@ GROUP BY 1, 2
 }
 
 
-def require_same(theirs: Sequence[tuple[Any, ...]], name: str, answer: duckdb.DuckDBPyRelation) -> None:
+def require_same(theirs: Sequence[tuple[Any, ...]], name: str, answer: QueryResult) -> None:
     """Raises ValueError where the answers to the question ``name`` differ."""
     question = QUESTIONS[name]
-    shaped = answer.query("answer", question.shape)
+    shaped = duckdb.from_arrow(answer.arrow()).query("answer", question.shape)
     ours = shaped.fetchall() if shaped else []
     if not ours or len(ours) != len(theirs):
         raise ValueError(f"{name}: {len(ours)} rows here and {len(theirs)} there")

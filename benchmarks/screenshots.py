@@ -70,7 +70,7 @@ def main() -> None:
         subprocess.run(
             [sys.executable, "-m", "tooltrace", "demo", "--store", str(demo)], check=True, stdout=subprocess.DEVNULL
         )
-        call = query_store(demo, "attempts", tool="fetch", status="error").fetchall()[0][-1]
+        call = query_store(demo, "attempts", tool="fetch", status="error").rows[0][-1]
         browser = playwright.chromium.launch(executable_path=program(), args=ARGUMENTS)
         for theme in ("light", "dark"):
             context = browser.new_context(color_scheme=theme, locale="en-GB", timezone_id="Europe/Berlin")

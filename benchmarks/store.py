@@ -90,7 +90,7 @@ _FIRST_QUESTION = """
 import pathlib, re, sys, time
 import tooltrace as tt
 wall, cpu = time.perf_counter(), time.process_time()
-tt.query("failure_rate", store=sys.argv[1]).fetchall()
+tt.query("failure_rate", store=sys.argv[1])
 wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
 status = pathlib.Path("/proc/self/status")  # the peak of this program alone, not of the one that started it
 peak = int(re.search(r"VmHWM:\\s*(\\d+)", status.read_text())[1]) / 1024 if status.exists() else float("nan")

@@ -56,7 +56,7 @@ class Questions:
         """Ask one question: its time, its CPU time, and how long it waited for locks."""
         with _lock_waits() as waits, _fold_cpu() as folds:
             wall, cpu = time.perf_counter(), _cpu()
-            rows = tt.query("failure_rate", store=store).fetchall()
+            rows = tt.query("failure_rate", store=store).rows
             self.walls.append(time.perf_counter() - wall)
             self.folds.append(sum(folds))
             self.cpus.append(_cpu() - cpu - sum(folds))

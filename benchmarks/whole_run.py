@@ -35,7 +35,7 @@ QUESTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
 
 def marks(store: Path) -> dict[str, Any]:
     """Return the parameters by which the list of conversations asks for its marks of loops, where it is sorted by calls."""
-    rows = tt.query("conversations", store=store, sort="-calls", limit=50).fetchall()
+    rows = tt.query("conversations", store=store, sort="-calls", limit=50).rows
     return {"conversations": "\n".join(row[0] for row in rows), "since": min(row[2] for row in rows).isoformat()}
 
 
@@ -49,7 +49,7 @@ def _least(store: Path, query: str, params: dict[str, Any], runs: int) -> tuple[
     timed = []
     for _ in range(runs):
         cpu, clock = process_time(), perf_counter()
-        tt.query(query, store=store, **params).fetchall()
+        tt.query(query, store=store, **params)
         timed.append((process_time() - cpu, perf_counter() - clock))
     return min(cpu for cpu, _ in timed), min(clock for _, clock in timed)
 

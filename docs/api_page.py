@@ -31,6 +31,7 @@ GROUPS: Final = {
     "recording": "Record calls",
     "redact": "Record calls",
     "analysis": "Query the history",
+    "store": "Query the history",
     "labels": "Label and correct",
     "core": "Responses and records",
     "normalize": "Read results",
@@ -52,7 +53,7 @@ FIRST: Final = (
     "ToolRegistry",
 )
 """Names that begin their part of the page; the others follow by kind: functions, classes, constants."""
-RETURNED: Final = ("Health",)
+RETURNED: Final = ("Health", "QueryResult")
 """Classes whose objects only tooltrace makes: the site has no constructor of them."""
 EXCEPTIONS: Final = (tooltrace.errors, tooltrace.exporters.protocol)
 INTERFACES: Final = {

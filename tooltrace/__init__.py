@@ -34,24 +34,29 @@ from tooltrace.redact.redaction import Redaction
 from tooltrace.version import __version__
 
 if TYPE_CHECKING:
-    from tooltrace.analysis.api import connect, query
+    from tooltrace.analysis.api import attribute, connect, query
     from tooltrace.analysis.briefing import briefing
+    from tooltrace.analysis.names import DimensionName, QueryName
     from tooltrace.ingest.spans import TooltraceSpanProcessor
     from tooltrace.labels.api import outcome_from
     from tooltrace.labels.correction import correct
     from tooltrace.labels.label import label
     from tooltrace.maintenance.forget import forget
+    from tooltrace.store.result import QueryResult
     from tooltrace.tools import Tool, ToolParameter, ToolRegistry, tool
 
 __all__ = [
     "CERTAIN_RULES",
     "RULES",
     "ConfidenceRules",
+    "DimensionName",
     "ErrorInfo",
     "Health",
     "NextAction",
     "NextStep",
     "PausedCall",
+    "QueryName",
+    "QueryResult",
     "Redaction",
     "ResponseMeta",
     "Rule",
@@ -69,6 +74,7 @@ __all__ = [
     "TooltraceSpanProcessor",
     "TraceLogger",
     "__version__",
+    "attribute",
     "briefing",
     "configure",
     "connect",
@@ -97,6 +103,7 @@ _warn_if_overlapping()
 
 _MODULES = {
     "briefing": "tooltrace.analysis.briefing",
+    "attribute": "tooltrace.analysis.api",
     "connect": "tooltrace.analysis.api",
     "query": "tooltrace.analysis.api",
     "correct": "tooltrace.labels.correction",
@@ -105,6 +112,9 @@ _MODULES = {
     "forget": "tooltrace.maintenance.forget",
     "Tool": "tooltrace.tools",
     "ToolParameter": "tooltrace.tools",
+    "DimensionName": "tooltrace.analysis.names",
+    "QueryName": "tooltrace.analysis.names",
+    "QueryResult": "tooltrace.store.result",
     "ToolRegistry": "tooltrace.tools",
     "tool": "tooltrace.tools",
     "TooltraceSpanProcessor": "tooltrace.ingest.spans",
@@ -124,4 +134,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """Return the public names only, which is what a shell completes."""
+    return [*__all__]

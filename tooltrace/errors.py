@@ -12,6 +12,7 @@
     │   ├── UnknownQuery       a query name that does not exist
     │   ├── BadParameter       a parameter that the query does not accept
     │   └── QueryCancelled     a query that was cancelled
+    ├── MissingPackage         a package of another project that a method needs is not installed
     ├── StoreError             a store that cannot be read or written
     │   ├── StoreMissing       a store in which nothing was recorded yet
     │   ├── StoreLocked        a database that another program holds open
@@ -48,6 +49,7 @@ __all__ = [
     "LabelError",
     "MessageError",
     "MissingExtra",
+    "MissingPackage",
     "NetworkStore",
     "OverlappingInstallation",
     "PartlyRefused",
@@ -140,6 +142,13 @@ class QueryCancelled(QueryError):
     """A query that was cancelled before its result was complete.
 
     Raised by: ``StoreBackend.query``, after its ``cancellation`` was cancelled.
+    """
+
+
+class MissingPackage(TooltraceError, ImportError):
+    """A package of another project that a method needs is not installed. The message names it.
+
+    Raised by: ``df()``, ``pl()`` and ``arrow()`` of a query's result.
     """
 
 

@@ -188,7 +188,7 @@ def test_a_command_corrects_a_call_and_restores_its_reading(engine: Any, fill: F
     assert reading() == [(failed.span_id, "success", None, "correction", "certain", "error", RECORDED)]
     with tt.connect(where) as db:
         assert db.execute("SELECT call_id, span_id FROM corrections").fetchall() == [("c1", failed.span_id)]
-    assert tt.query("failure_rate", store=where).project("failures").fetchall() == [(0,)]
+    assert tt.query("failure_rate", store=where).select("failures").rows == [(0,)]
     with tt.connect(where) as db:
         assert db.execute("SELECT count(*) FROM outcomes").fetchall() == [(0,)], "a correction is not a label"
     command(failed.span_id, "--span", "--status", "recorded")
@@ -237,7 +237,7 @@ def test_results_are_read_again_in_pages(engine: Any, fill: Fill, failed: ToolCa
         return done.stdout.splitlines()[-1]
 
     def statuses() -> list[tuple[Any, ...]]:
-        return tt.query("recent", store=where).project("call_id, status, code").order("call_id").fetchall()
+        return tt.query("recent", store=where).select("call_id", "status", "code")
 
     before = statuses()
     assert (

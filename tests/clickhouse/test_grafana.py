@@ -145,12 +145,12 @@ def test_a_panel_answers_as_the_query_does(engine: Any, grafana: Any, window: Wi
         names = {"time": "started"}
         columns = [names.get(name, name) for name in found.columns]
         assert columns[0] == "started"
-        expected = expected.project(", ".join(columns))
+        expected = expected.select(*columns)
         assert sorted(row[0] for row in found.fetchall()) == [row[0] for row in found.fetchall()]
-        assert not differences(sorted(expected.fetchall(), key=repr), sorted(found.fetchall(), key=repr))
+        assert not differences(sorted(expected, key=repr), sorted(found.fetchall(), key=repr))
     else:
         assert found.columns == expected.columns
-        assert not differences(expected.fetchall(), found.fetchall())
+        assert not differences(expected.rows, found.fetchall())
     assert shown(panel) <= set(found.columns)
     assert found.fetchall(), "the history has an answer to every panel"
 
@@ -204,7 +204,7 @@ def test_incidents_are_marks(grafana: Any, engine: Any, window: Window, name: st
     query = PanelQuery("incidents", ("tool",), one_tool=name == "tool.json")
     found = answer(grafana, marks["target"]["rawSql"], query, FULL, window, TOOL)
     assert found.columns == ["time", "timeEnd", "title", "text"]
-    expected = by_query(engine, query, FULL, window, TOOL).project("started, ended, tool, code").fetchall()
+    expected = by_query(engine, query, FULL, window, TOOL).select("started", "ended", "tool", "code").rows
     assert expected
     assert sorted(found.fetchall(), key=repr) == sorted(expected, key=repr)
 

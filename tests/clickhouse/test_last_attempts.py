@@ -18,8 +18,7 @@ def test_all_queries_count_the_same_failed_calls(engine: Any, fill: Fill) -> Non
     fill("last_attempts", records)
 
     def query(name: str, **given: Any) -> list[dict[str, Any]]:
-        result = query_store(address(engine, "last_attempts"), name, **given)
-        return [dict(zip(result.columns, row, strict=True)) for row in result.fetchall()]
+        return query_store(address(engine, "last_attempts"), name, **given).dicts()
 
     require_same_failed_calls(query)
 

@@ -51,10 +51,10 @@ def read(engine: Any, question: Callable[[], Any]) -> int:
 
 def test_less_is_read_and_the_answer_is_the_same(where: Address, engine: Any) -> None:
     init(where, "--apply")
-    ((span,),) = query_store(where, "recent", limit=1).project("span_id").fetchall()
+    ((span,),) = query_store(where, "recent", limit=1).select("span_id").rows
     questions: dict[str, Callable[[], Any]] = {
-        "tool": lambda: query_store(where, "latency", tool="fetch").fetchall(),
-        "span and trace": lambda: query_store(where, "around", span_id=span).fetchall(),
+        "tool": lambda: query_store(where, "latency", tool="fetch").rows,
+        "span and trace": lambda: query_store(where, "around", span_id=span).rows,
     }
     answers = {name: question() for name, question in questions.items()}
     before = {}

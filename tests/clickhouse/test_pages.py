@@ -61,18 +61,13 @@ async def test_pages_are_shown(browser: Any, page: str) -> None:
 
 async def test_a_call_is_shown_and_labelled(browser: Any, engine: Any) -> None:
     where = address(engine, "pages")
-    span = query_store(where, "recent", status="success", limit=1).fetchall()[0][-1]
+    span = query_store(where, "recent", status="success", limit=1).rows[0][-1]
     assert span in (await browser.get("/call", params={"id": span})).text
     form = {"span_id": span, "verdict": "wrong", "labeler": "me"}
     done = await browser.post("/label", data=form, headers={"origin": "http://127.0.0.1"}, follow_redirects=False)
     assert done.status_code in (200, 303), done.text[:500]
-    call = (
-        query_store(where, "recent", limit=500)
-        .project("call_id, span_id")
-        .filter(f"span_id = '{span}'")
-        .fetchall()[0][0]
-    )
-    labels = query_store(where, "labels", call_id=call).fetchall()
+    (call,) = (row["call_id"] for row in query_store(where, "recent", limit=500).dicts() if row["span_id"] == span)
+    labels = query_store(where, "labels", call_id=call).rows
     assert [row[1:3] for row in labels if row[4] == "me"] == [(span, False)]
 
 
@@ -85,7 +80,7 @@ async def test_typed_sql_is_answered(browser: Any, engine: Any) -> None:
     assert done.status_code == 200, done.text
     found = done.json()
     assert found["columns"] == [["status", "VARCHAR"], ["n", "BIGINT"], ["latest", "TIMESTAMP"]]
-    asked = query_store(address(engine, "pages"), "failure_rate", by=("status",)).project("status, attempts").fetchall()
+    asked = query_store(address(engine, "pages"), "failure_rate", by=("status",)).select("status", "attempts").rows
     assert dict(asked).items() >= {row[0]: row[1] for row in found["rows"] if row[0] in ("success", "error")}.items()
     assert found["cut"] is None
     assert (await browser.get("/sql", params={"query": "failure_rate"})).status_code == 200

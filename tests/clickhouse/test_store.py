@@ -85,8 +85,8 @@ def test_python_queries_clickhouse_as_it_queries_a_file(
     monkeypatch.setenv("TOOLTRACE_STORE", house.url)
     found = tt.query("failure_rate", by=["agent"])
     assert close(
-        [list(row) for row in found.fetchall()],
-        [list(row) for row in tt.query("failure_rate", by=["agent"], store=local).fetchall()],
+        [list(row) for row in found],
+        [list(row) for row in tt.query("failure_rate", by=["agent"], store=local).rows],
     )
     assert found.df().shape == (3, len(found.columns))
     with tt.connect() as db:
@@ -97,7 +97,7 @@ def test_a_statement_can_return_some_columns(house: Address, local: Path) -> Non
     statement = find("timeline").statement(("tool",), only=("tool", "started", "attempts"))
     found, expected = (open_store(store).query(statement) for store in (house.url, local))
     assert found.columns == expected.columns == ["tool", "started", "attempts"]
-    assert sorted(found.fetchall()) == sorted(expected.fetchall())
+    assert sorted(found) == sorted(expected)
 
 
 def test_wrong_parameters_are_reported_before_any_request(house: Address) -> None:
@@ -116,8 +116,8 @@ def test_wrong_sql_is_a_one_line_error(house: Address) -> None:
 
 def test_text_of_a_parameter_is_text(house: Address) -> None:
     for text in ("it's", "back\\", "\\'; DROP VIEW attempts; --", "{tool:String}", "日本", "a\nb", "$tool", "%s"):
-        assert tt.query("failure_rate", store=house.url, tool=text).fetchall() == []
-        assert tt.query("failure_rate", store=house.url, by=f"attributes.{text}").fetchall()
+        assert tt.query("failure_rate", store=house.url, tool=text).rows == []
+        assert tt.query("failure_rate", store=house.url, by=f"attributes.{text}").rows
 
 
 def test_missing_views_are_reported_with_the_command_that_creates_them(engine: Any) -> None:
@@ -163,7 +163,7 @@ def test_init_prints_its_statements_and_runs_them_with_apply(engine: Any, local:
         tt.query("recent", store=where[1])
     for _ in range(2):
         assert command("clickhouse", "init", "--apply", *where).exit_code == 0
-    assert tt.query("failure_rate", store=where[1]).fetchall() == []
+    assert tt.query("failure_rate", store=where[1]).rows == []
     assert command("export", "clickhouse", "--endpoint", where[1], "--store", str(local)).exit_code == 0
     assert f"{ROWS:,} attempts; 0 duplicate rows" in command("clickhouse", "check", *where).stdout
 
@@ -231,7 +231,7 @@ def test_duplicate_deliveries_are_reported(engine: Any, house: Address) -> None:
     done = command("clickhouse", "check", "--store", address(engine, "doubled").url)
     assert done.exit_code == 1
     assert f"{2 * ROWS:,} attempts; {ROWS:,} duplicate rows" in done.stdout
-    assert len(tt.query("recent", store=address(engine, "doubled").url, limit=9).fetchall()) == 9
+    assert len(tt.query("recent", store=address(engine, "doubled").url, limit=9).rows) == 9
 
 
 def test_labels_without_a_call_are_counted(house: Address, local: Path) -> None:
@@ -246,7 +246,7 @@ def test_labels_without_a_call_are_counted(house: Address, local: Path) -> None:
 def test_a_label_is_written_to_clickhouse_and_counts(engine: Any, fill: Fill, local: Path) -> None:
     fill("labelled", records_of(local))
     where = address(engine, "labelled")
-    span = tt.query("recent", store=where.url, status="success", limit=1).fetchall()[0][-1]
+    span = tt.query("recent", store=where.url, status="success", limit=1).rows[0][-1]
     done = command("label", span, "--span", "--wrong", "--labeler", "me", "--reason", "it's old", "--store", where.url)
     assert done.exit_code == 0, done.stderr
     with connect(where) as lease:
@@ -308,12 +308,12 @@ def test_a_process_queries_clickhouse_and_records_locally(
     try:
         tt.configure(store=house.url)
         tt.TraceLogger().record("recorded_here", "ok", call_id="new", duration_ms=1.0)
-        assert tt.query("recent", limit=1, tool="recorded_here").fetchall() == []
-        assert len(tt.query("failure_rate").fetchall()) == 12
-        assert len(tt.query("recent", store=tmp_path / "tooltrace.duckdb").fetchall()) == 1
+        assert tt.query("recent", limit=1, tool="recorded_here").rows == []
+        assert len(tt.query("failure_rate")) == 12
+        assert len(tt.query("recent", store=tmp_path / "tooltrace.duckdb")) == 1
         tt.configure(store=tmp_path / "own.duckdb")
         monkeypatch.setenv("TOOLTRACE_STORE", house.url)
-        assert tt.query("failure_rate").fetchall() == []
+        assert tt.query("failure_rate").rows == []
     finally:
         tt.shutdown()
         with config._lock.current:

@@ -12,4 +12,4 @@ from docs.generate import PAGES
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_generated_page_is_current(page: Path) -> None:
     current = page.read_text("utf-8") == PAGES[page]()
-    assert current, f"docs/reference/{page.name} is out of date; regenerate it: make docs"
+    assert current, f"{page.name} is out of date; regenerate it: make docs"

@@ -32,7 +32,7 @@ SHOWN = {
     "docs/tutorial.md": 6,
     "docs/how-to/ci.md": 1,
     "docs/how-to/correct-readings.md": 1,
-    "docs/how-to/data-frames.md": 4,
+    "docs/how-to/data-frames.md": 6,
     "docs/how-to/describe-calls.md": 1,
     "docs/how-to/forget.md": 1,
     "docs/how-to/labels.md": 1,

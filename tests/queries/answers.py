@@ -1,30 +1,50 @@
-"""The answer of a named query on a connection: rows that are fetched once."""
+"""The answer of a named query on a connection, with methods by which a test reads it."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import duckdb
 
 from tooltrace.analysis import find
 from tooltrace.analysis.query import GroupBy
-from tooltrace.store.result import QueryResult, Statement
+from tooltrace.store.connection import connect
+from tooltrace.store.result import QueryResult, Row, Statement, read
+from tooltrace.store.schema import quote_identifier
 
 
 class Answer(QueryResult):
-    """A result that also selects columns without a query of its own."""
+    """A result that DuckDB's expressions can select from."""
 
     __slots__ = ()
 
-    def project(self, columns: str) -> Self | Any:
-        """Return the named columns as tuples; expressions are evaluated by DuckDB."""
+    def project(self, columns: str) -> Any:
+        """Return the named columns; expressions are evaluated by DuckDB, at the cost of a table."""
         names = columns.replace('"', "").split(", ")
-        if set(names) <= set(self.columns):
-            return self.with_columns_at([self.columns.index(name) for name in names])
-        return self.relation.project(columns)
+        return _answer(self.select(*names)) if set(names) <= set(self.columns) else self.relation.project(columns)
 
-    def fetchone(self) -> tuple[Any, ...] | None:
+    def filter(self, condition: str) -> duckdb.DuckDBPyRelation:
+        return self.relation.filter(condition)
+
+    def order(self, columns: str) -> duckdb.DuckDBPyRelation:
+        return self.relation.order(columns)
+
+    def fetchall(self) -> list[Row]:
+        return self.rows
+
+    def fetchone(self) -> Row | None:
         return next(iter(self.rows), None)
+
+    @property
+    def relation(self) -> duckdb.DuckDBPyRelation:
+        con = connect()
+        columns = ", ".join(
+            f"{quote_identifier(name)} {kind}" for name, kind in zip(self.columns, self.types, strict=True)
+        )
+        con.execute(f"CREATE TABLE result ({columns})")
+        if self.rows:
+            con.executemany(f"INSERT INTO result VALUES ({', '.join('?' for _ in self.types)})", self.rows)
+        return con.table("result")
 
 
 def run(con: duckdb.DuckDBPyConnection, name: str, *, by: GroupBy | None = None, **params: Any) -> Answer:
@@ -34,7 +54,10 @@ def run(con: duckdb.DuckDBPyConnection, name: str, *, by: GroupBy | None = None,
     costs.
     """
     query = find(name)
-    statement = Statement(sql=query.render(by), params=query.bind(**params), name=name, groups=query.groups(by))
-    con.execute(statement.sql, statement.params)
-    described = [(column[0], column[1]) for column in con.description or ()]
-    return Answer.of_rows(described, con.fetchall(), statement)
+    return _answer(
+        read(con, Statement(sql=query.render(by), params=query.bind(**params), name=name, groups=query.groups(by)))
+    )
+
+
+def _answer(result: QueryResult) -> Answer:
+    return Answer(result.fields, result.types, result.rows, groups=result.groups)

@@ -283,7 +283,7 @@ def test_as_recorded(store):
             good(i > 0)
             bad()
     tt.flush()
-    rows = tt.query("audit", store=store).fetchall()
+    rows = tt.query("audit", store=store).rows
     passed = {tool: [row[3] for row in rows if row[0] == tool] for tool in ("good", "bad")}
     assert passed["good"] == [True, False, True, True, True, True, None, True, True, True]
     assert passed["bad"] == [None, None, None, None, True, True, None, False, False, False]

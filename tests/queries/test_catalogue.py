@@ -103,13 +103,13 @@ def test_query_store_releases_the_store(stored, make):
     store = stored(make(status="error"), make())
     first = query_store(store, "failure_rate")
     second = query_store(store, "failure_rate")
-    assert first.fetchall() == second.fetchall()
+    assert first.rows == second.rows
     assert first.project("attempts, failures").fetchall() == [(2, 1)]
 
 
 def test_query_store_keeps_the_order_of_rows(stored, make):
     store = stored(*(make(tool=f"t{n}", duration_ms=float(n)) for n in range(50)))
-    slowest = [row[0] for row in query_store(store, "latency", by="tool").fetchall()]
+    slowest = [row[0] for row in query_store(store, "latency", by="tool").rows]
     assert slowest == [f"t{n}" for n in range(49, -1, -1)]
 
 

@@ -182,7 +182,7 @@ def test_a_message_that_tooltrace_makes_hides_nothing(store):
     with tt.context(call_id="without_message"):
         swallowed()
     tt.flush()
-    rows = tt.query("laundering", store=store).fetchall()
+    rows = tt.query("laundering", store=store).rows
     assert [(row[7], row[8], row[9]) for row in rows] == [("text", "cheerful", "without_message")]
 
 

@@ -76,7 +76,7 @@ def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
     place.touch()
     tt.configure(store=place)
     tt.trace_tool(lambda: 1)()
-    assert tt.query("failure_rate").fetchall()
+    assert tt.query("failure_rate").rows
     assert not list(tmp_path.glob("*.damaged-*"))
 
 
@@ -101,7 +101,7 @@ def test_a_secret_in_a_command_a_url_a_tag_or_a_header_is_redacted(store: Path, 
 
 def test_a_process_that_has_recorded_nothing_yet_is_answered(tmp_path: Path) -> None:
     tt.configure(store=tmp_path / "none" / "t.duckdb")
-    assert tt.query("failure_rate").fetchall() == []
+    assert tt.query("failure_rate").rows == []
     with tt.connect() as db:
         assert db.execute("SELECT count(*) FROM tool_calls").fetchall() == [(0,)]
     assert not (tmp_path / "none").exists(), "asking makes nothing"

@@ -39,7 +39,7 @@ def work():
 
 {work}
 assert tt.flush(60), "not written"
-assert tt.query("failure_rate").fetchall()[0][1] == 100
+assert tt.query("failure_rate").rows[0][1] == 100
 work()
 """
 

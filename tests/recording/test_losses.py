@@ -192,19 +192,19 @@ def test_a_question_waits_for_a_queue_that_moves(store: Path) -> None:
     for _ in range(300):
         tool()
     threading.Timer(0.2, began.set).start()
-    assert tt.query("failure_rate").fetchall()[0][1] == 300
+    assert tt.query("failure_rate").rows[0][1] == 300
 
 
 def test_a_query_reports_missing_records_of_a_full_disk(store: Path) -> None:
     tool = tt.trace_tool(name="t")(lambda: 1)
     tool()
-    assert tt.query("recent").fetchall()
+    assert tt.query("recent").rows
     with full_disk():
         for _ in range(7):
             tool()
         with pytest.warns(UnwrittenCalls, match="7 calls are not written yet"):
             tt.connect()
-    assert len(tt.query("recent").fetchall()) == 8
+    assert len(tt.query("recent")) == 8
 
 
 def test_a_query_reports_missing_records_of_a_blocked_redaction(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

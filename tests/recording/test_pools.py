@@ -178,7 +178,7 @@ def test_a_spawned_child_records_with_the_settings_of_its_parent(tmp_path: Path,
         TOOLS + POOLS + f"""
 @tt.trace_tool
 def login(n, employee): return n
-def ask(n): return len(tt.query("overview").fetchall())
+def ask(n): return len(tt.query("overview"))
 if __name__ == "__main__":
     tt.configure(store="mine.duckdb", service="shop", redact=["employee"])
     context = multiprocessing.get_context({method!r})

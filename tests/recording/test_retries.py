@@ -128,7 +128,7 @@ def test_the_executions_of_a_retry_are_attempts_of_one_call(
         tt.install("tenacity", "stamina")
     run()
     assert attempts() == one_call(library)
-    assert tt.query("retries").project("calls, attempts, recovered, gave_up").fetchall() == [(1, 3, 1, 0)]
+    assert tt.query("retries").select("calls", "attempts", "recovered", "gave_up").rows == [(1, 3, 1, 0)]
 
 
 @pytest.mark.parametrize("library", ["tenacity", "stamina"])

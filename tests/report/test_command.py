@@ -38,7 +38,7 @@ def test_json_contains_every_query_result_unchanged(report, past):
     assert whole["scope"] == {"since": "2000-01-01T00:00:00Z", "until": "2100-01-01T00:00:00Z", "tool": "fetch"}
     by_name = {answer["query"]: answer for answer in whole["answers"]}
     (row,) = by_name["failure_rate"]["rows"]
-    (own,) = query_store(past, "failure_rate", tool="fetch").fetchall()
+    (own,) = query_store(past, "failure_rate", tool="fetch").rows
     assert row == pytest.approx(list(own))
     assert [column["name"] for column in by_name["failure_rate"]["columns"]] == ["tool", *(c.name for c in find("failure_rate").header.columns)]  # fmt: skip
 
@@ -47,7 +47,7 @@ def test_a_section_has_only_the_rows_of_its_tool(past, built):
     found = built(past, "20d")
     assert set(found.sections) == {"search", "fetch"}
     (rates,) = [answer for answer in found.section("fetch") if answer.part.query == "failure_rate"]
-    (own,) = query_store(past, "failure_rate", tool="fetch", by=[]).fetchall()
+    (own,) = query_store(past, "failure_rate", tool="fetch", by=[]).rows
     assert rates.result.rows[0] == pytest.approx(own)
 
 

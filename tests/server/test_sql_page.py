@@ -99,7 +99,7 @@ def test_a_query_of_the_catalogue_is_inserted_and_run(opened, page, tmp_path):
     page.click(".catalogue button[data-text*='/failure_rate']")
     until(page, SHOWN)
     assert page.input_value("#q").startswith("-- Which tools fail")
-    expected = query_store(tmp_path / "shown.duckdb", "failure_rate").project("tool, attempts, failures").fetchall()
+    expected = query_store(tmp_path / "shown.duckdb", "failure_rate").select("tool", "attempts", "failures").rows
     assert [row[:3] for row in rows(page)] == [[tool, str(n), str(bad)] for tool, n, bad in expected]
 
 

@@ -86,8 +86,8 @@ def test_a_named_query_has_the_same_result_in_every_store(memory: str, local: Pa
     assert type(mine) is type(other)
     assert mine.fields == other.fields
     assert mine.groups == other.groups
-    assert list(map(str, mine.types)) == list(map(str, other.types))
-    assert list(map(rounded, mine.fetchall())) == list(map(rounded, other.fetchall()))
+    assert mine.types == other.types
+    assert list(map(rounded, mine)) == list(map(rounded, other))
     assert list(mine.dicts()[0]) == mine.columns
     assert tuple(mine.columns) == find(name).columns()
 
@@ -245,7 +245,7 @@ def test_an_empty_store_is_reported(local: Path) -> None:
     nowhere = f"memory://{uuid4().hex}"
     with pytest.raises(StoreMissing):
         tt.query("recent", store=nowhere)
-    assert query_store(nowhere, "recent", missing_ok=True).fetchall() == []
+    assert query_store(nowhere, "recent", missing_ok=True).rows == []
     assert not open_store(nowhere).exists()
     assert not open_store(local.with_name("none.duckdb")).exists()
     done = command("query", "recent", "--format", "json", "--store", nowhere)
@@ -265,8 +265,7 @@ def test_sql_of_a_user_is_answered_by_the_same_class(memory: str, local: Path) -
     statement = Statement(sql="SELECT tool, count(*) AS n FROM tool_calls GROUP BY ALL ORDER BY ALL")
     for store in map(open_store, (memory, str(local))):
         result = store.query(statement)
-        assert result.fetchall() == [("fetch", 6), ("search", 14)]
-        assert result.project("tool").fetchall() == [("fetch",), ("search",)]
+        assert result.rows == [("fetch", 6), ("search", 14)]
         with pytest.raises(QueryError, match="nothing"):
             store.query(Statement(sql="SELECT nothing FROM tool_calls"))
     described = open_store(local).query(Statement(sql="DESCRIBE tool_calls"))

@@ -42,7 +42,7 @@ def mounted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 def test_a_query_of_a_store_on_a_network_file_system_warns(mounted: Callable[[str], Path], kind: str) -> None:
     store = mounted(kind)
     with pytest.warns(NetworkStore, match=rf"on a network file system \({kind}\).*tooltrace merge"):
-        assert tt.query("failure_rate", store=store).project("attempts").fetchall() == [(1,)]
+        assert tt.query("failure_rate", store=store).select("attempts").rows == [(1,)]
     assert any(f"({kind})" in problem for problem in examine(StorePaths.of(store)).problems)
 
 
@@ -51,7 +51,7 @@ def test_a_local_store_does_not_warn(mounted: Callable[[str], Path], kind: str) 
     store = mounted(kind)
     with warnings.catch_warnings():
         warnings.simplefilter("error", NetworkStore)
-        assert tt.query("failure_rate", store=store).project("attempts").fetchall() == [(1,)]
+        assert tt.query("failure_rate", store=store).select("attempts").rows == [(1,)]
     assert not examine(StorePaths.of(store)).problems
 
 

@@ -47,7 +47,7 @@ def test_commands_that_change_the_store_name_its_folder(run: Any, unwritable: St
         from tooltrace.store.retention import PrunePolicy
         os.setgid({OTHER_USER}); os.setuid({OTHER_USER})
         store = {str(unwritable.database)!r}
-        print(tt.query("recent", store=store).project("call_id").fetchall())
+        print(tt.query("recent", store=store).select("call_id").rows)
         for change in (
             lambda: fold(store),
             lambda: forget(store, Selection(call_id="c1")),

@@ -30,7 +30,7 @@ def double(number: int) -> int:
     return 2 * number
 
 double(21)
-(row,) = tt.query("failure_rate").fetchall()
+(row,) = tt.query("failure_rate").rows
 assert row[:2] == ("double", 1), row
 print(tt.__file__)
 """

@@ -107,7 +107,7 @@ def test_a_decline_is_not_a_failure(registry: ToolRegistry, calls: Calls, done: 
     assert "it is needed" in answer.to_message("c1", "plain")
     assert (calls()[1].status, calls()[1].ending) == (None, "declined")
     assert rows("SELECT decision, answered_by, note FROM gates") == [("declined", "ann", "it is needed")]
-    (row,) = tt.query("failure_rate").fetchall()
+    (row,) = tt.query("failure_rate").rows
     assert row[:3] == ("delete", 0, 0)
     assert rows("SELECT attempts, failures FROM calls") == [(0, 0)]
 

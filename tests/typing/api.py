@@ -10,7 +10,6 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 import tooltrace as tt
 from tooltrace import errors, toolutil
-from tooltrace.store.result import QueryResult
 
 
 @tt.trace_tool
@@ -133,18 +132,33 @@ async def check() -> None:
     assert_type(registry.register(plain, cache=True)("x", limit=1), list[str])
     registry.register(plain, cach=True)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     assert_type(await registry.aresume("{}", approve=True, answered_by="ann"), tt.ToolResponse)
+    assert_type(tt.connect().sql("SELECT 1"), DuckDBPyRelation)
     with tt.connect() as db:
         assert_type(db, DuckDBPyConnection)
         assert_type(db.sql("SELECT 1"), DuckDBPyRelation)
         assert_type(db.execute("SELECT ?", [1]).fetchall(), list[tuple[Any, ...]])
     result = tt.query("failure_rate", by=["tool"], since="7d", min_n=5)
-    assert_type(result, QueryResult)
-    assert_type(result.fetchall(), list[tuple[Any, ...]])
+    assert_type(result, tt.QueryResult)
+    assert_type(result[0], tuple[Any, ...])
+    assert_type(result[:2], list[tuple[Any, ...]])
+    assert_type([row for row in result], list[tuple[Any, ...]])  # noqa: C416 - the type of an item
     assert_type(result.dicts(), list[dict[str, Any]])
-    assert_type(result.project("tool, n"), DuckDBPyRelation)
-    tt.query("failure_rate", sinc="7d")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    assert_type(result.select("tool", "n"), tt.QueryResult)
+    name: tt.QueryName = "errors"
+    dimension: tt.DimensionName = "tool"
+    tt.query(name, by=dimension)
+    tt.query("errors", by=[dimension, tt.attribute("tenant")])
+    tt.query("errors", by=tt.attribute("tenant"))
+    tt.query(saved="of my own", store="a.duckdb")
+    tt.query("failure_rates")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    tt.query("failure_rate", by="tol")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    tt.query("failure_rate", by=["tol"])  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    tt.query("failure_rate", by=["attributes.tenant"])  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    tt.query("failure_rate", sinc="7d")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    tt.query("find", label="rihgt")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    tt.query(saved="of my own", by="tool")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     assert_type(tt.flush(), bool)
     try:
-        tt.query("nothing")
+        tt.query("errors")
     except errors.StoreBusy as busy:
         assert_type(busy.pid, int | None)

@@ -10,7 +10,7 @@ from tooltrace.cli.completion import complete_tables
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.options import FORMATS, examples, limit_option, output_options
 from tooltrace.errors import near
-from tooltrace.store.result import QueryResult, Statement
+from tooltrace.store.result import QueryResult, Statement, limited
 
 
 @click.command(
@@ -38,7 +38,7 @@ def columns(*, table: str | None, limit: int | None, form: str) -> None:
         result = _result(("table", "column", "type", "meaning"), rows)
     else:
         result = _result(("column", "type", "meaning"), [row[1:] for row in rows])
-    write(result if limit is None else result.limited(limit), form)
+    write(result if limit is None else limited(result, limit), form)
 
 
 def list_tables(form: str) -> None:

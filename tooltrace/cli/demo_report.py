@@ -14,7 +14,7 @@ from tooltrace.cli.table import console, write_table
 from tooltrace.cli.table_layout import choose
 from tooltrace.cli.wrapping import echo_command
 from tooltrace.demo.run import Run
-from tooltrace.store.result import QueryResult, Row
+from tooltrace.store.result import QueryResult, Row, with_columns_at, with_rows
 
 TOP = 8
 _RATES = ("attempts", "failures", "rate", "low", "high", "cancelled", "abandoned")
@@ -28,7 +28,7 @@ _CALIBRATION = (
 
 def report(run: Run) -> None:
     """Print the results of the first queries to read, and commands that continue from there."""
-    names = ("failure_rate", "errors", "retries", "calibration")
+    names: tuple[tt.QueryName, ...] = ("failure_rate", "errors", "retries", "calibration")
     rates, errors, retries, calibration = (tt.query(name, store=run.store, since=run.started_at) for name in names)
     attempts = sum(sum(retries.values(name)) for name in ("attempts", "left_out"))
     shown = sum(sum(rates.values(name)) for name in ("attempts", "cancelled", "abandoned"))
@@ -85,7 +85,7 @@ def verdict(row: Mapping[str, Any]) -> str:
 def _part(result: QueryResult, names: Sequence[str], rows: Sequence[Row]) -> QueryResult:
     """Return ``rows`` with the group columns and the columns ``names``."""
     columns = [at for at, name in enumerate(result.columns) if at < result.groups or name in names]
-    return result.with_rows(rows).with_columns_at(columns)
+    return with_columns_at(with_rows(result, rows), columns)
 
 
 def _commands(errors: QueryResult) -> list[str]:

@@ -21,7 +21,7 @@ from tooltrace.errors import StoreMissing, UnknownQuery, near
 from tooltrace.report.i18n import Translations
 from tooltrace.report.sentences import as_text
 from tooltrace.store.base import StoreBackend
-from tooltrace.store.result import QueryResult, Row
+from tooltrace.store.result import QueryResult, Row, limited, with_columns_at
 
 if TYPE_CHECKING:
     from tooltrace.cli.table_layout import TableLayout
@@ -127,8 +127,8 @@ def _print(result: QueryResult, query: Query, output: QueryOutput) -> Sequence[R
 
     positions = [result.columns.index(name) for name in output.columns]
     if output.form != "table":
-        result = result if output.limit is None else result.limited(output.limit)
-        write(result.with_columns_at(positions) if positions else result, output.form)
+        result = result if output.limit is None else limited(result, output.limit)
+        write(with_columns_at(result, positions) if positions else result, output.form)
         return result.rows
     layout = _write_table(result, query, output, positions)
     if note := layout.note():
@@ -153,7 +153,7 @@ def _write_table(result: QueryResult, query: Query, output: QueryOutput, positio
 
 
 def _print_empty(reason: str, store: StoreBackend, *, is_table: bool) -> None:
-    has_calls = bool(query_store(store, "recent", limit=1).fetchall())
+    has_calls = bool(query_store(store, "recent", limit=1))
     if not reason and not has_calls:
         reason = "no call has been recorded"
     echo_sentence(f"No results in {store}{f' ({reason})' if reason else ''}.", err=True)

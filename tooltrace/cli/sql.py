@@ -11,7 +11,7 @@ from tooltrace.cli.errors import UsageError
 from tooltrace.cli.options import FORMATS, examples, limit_option, output_options, place_or_journals_option
 from tooltrace.cli.output_file import is_file
 from tooltrace.store.base import StoreBackend
-from tooltrace.store.result import QueryResult, Statement
+from tooltrace.store.result import QueryResult, Statement, limited
 
 
 @click.command(
@@ -68,7 +68,7 @@ def sql(
     if not result.fields:  # a statement such as SET returns no table
         return
     total = len(result.rows)
-    write(result if limit is None else result.limited(limit), form)
+    write(result if limit is None else limited(result, limit), form)
     if not total:
         click.echo("No rows.", err=True)
     elif limit is not None and total > limit and form == "table":

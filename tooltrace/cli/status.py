@@ -16,7 +16,7 @@ from tooltrace.recording.settings import default_address, default_store
 from tooltrace.report.i18n import Translations
 from tooltrace.report.sentences import as_text
 from tooltrace.store.base import StoreBackend, open_store
-from tooltrace.store.result import QueryResult
+from tooltrace.store.result import QueryResult, limited, with_columns_at
 
 WINDOW = "7d"
 """Time range of the status screen, the same as that of the pages."""
@@ -48,7 +48,7 @@ def _print_ranking(ranking: QueryResult) -> None:
     from tooltrace.cli.table_layout import choose
 
     positions = [ranking.columns.index(name) for name in _COLUMNS]
-    short = ranking.with_columns_at(positions).limited(_TOOLS)
+    short = limited(with_columns_at(ranking, positions), _TOOLS)
     write_table(short, choose(short, important=find("ranking").header.important, width=console().width))
     if len(ranking.rows) > _TOOLS:
         click.echo(f"… and {len(ranking.rows) - _TOOLS:,} more tools")

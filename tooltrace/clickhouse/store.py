@@ -19,7 +19,7 @@ from tooltrace.errors import StoreError, StoreMissing, TooltraceError, Unsupport
 from tooltrace.exporters import registry
 from tooltrace.exporters.protocol import Destination, ExportError, Target
 from tooltrace.store.base import Cancellation, SqlSandbox, StoreBackend
-from tooltrace.store.result import QueryResult, Statement
+from tooltrace.store.result import QueryResult, Statement, result_of
 from tooltrace.store.url import Address
 
 if TYPE_CHECKING:
@@ -103,13 +103,9 @@ class ClickHouseStore(StoreBackend):
         script = to_clickhouse(statement.sql, statement.params)
         types = {column.name: UNITS[column.unit] for column in statement.columns if column.unit in UNITS}
         with connect(self.address) as session, (cancellation or Cancellation()).interrupting(lambda: None):
-            result = QueryResult.of_relation(session.answer(script, types), statement)
+            result = result_of(session.answer(script, types), statement)
         # chosen here: the translation finds the steps of a query in its outermost WITH
-        return (
-            result.with_columns_at([result.columns.index(name) for name in statement.only])
-            if statement.only
-            else result
-        )
+        return result.select(*statement.only) if statement.only else result
 
     def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[ClickHouseSession]:
         """Return a session whose ``sql`` accepts DuckDB's SQL and returns DuckDB relations."""
@@ -173,7 +169,7 @@ class ClickHouseStore(StoreBackend):
                     break
 
     def _rows(self, sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        return self.query(Statement(sql=sql, params=params)).fetchall()
+        return self.query(Statement(sql=sql, params=params)).rows
 
     def _require_correction_views(self) -> None:
         connection = ClickHouseConnection(self.address)

@@ -12,7 +12,7 @@ from tooltrace.mcp_server.arguments import ToolArgument
 from tooltrace.mcp_server.provenance import is_computed, writer_of
 from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.mcp_server.tools import CALL_ID, SINCE, TOOL, UNTIL, Caller, ServedTool, limit
-from tooltrace.store.result import QueryResult, ResultColumn
+from tooltrace.store.result import QueryResult, ResultColumn, with_columns_at
 
 ERROR: Final = 160
 """Characters of an error in a list."""
@@ -30,7 +30,7 @@ _SMALLEST: Final = 40
 def _attempt_list(result: QueryResult) -> QueryResult:
     """Return the list without what a tool returned: of an attempt that did not succeed, the beginning of its error."""
     positions = [result.columns.index(name) for name in _LIST]
-    shown = result.with_columns_at(positions)
+    shown = with_columns_at(result, positions)
     status, message = _LIST.index("status"), _LIST.index("message")
     rows = []
     for row in shown.rows:

@@ -92,8 +92,7 @@ class ServedStore:
         except asyncio.CancelledError:
             cancellation.cancel()
             raise
-        # Before the session is closed: rows that are still in the engine would be lost.
-        return result.detached()
+        return result
 
     @contextmanager
     def _errors_without_values(self) -> Iterator[None]:

@@ -15,7 +15,7 @@ from tooltrace.report.compare import Comparison
 from tooltrace.report.sections import Section
 from tooltrace.report.time_range import TimeRange
 from tooltrace.store.base import QuerySession, Store, StoreBackend, open_store
-from tooltrace.store.result import QueryResult
+from tooltrace.store.result import QueryResult, with_columns_at, with_rows
 
 OnQuery = Callable[[str], None]
 """Callback for progress, called with the name of the next query."""
@@ -53,7 +53,7 @@ class SectionResult:
         at = self.result.columns.index("tool")
         rows = [row for row in self.result.rows if row[at] == tool]
         rest = [index for index in range(len(self.result.columns)) if index != at]
-        return replace(self, result=self.result.with_rows(rows).with_columns_at(rest))
+        return replace(self, result=with_columns_at(with_rows(self.result, rows), rest))
 
     def shown(self) -> list[tuple[int, int | None, int | None]]:
         """Return the positions of the columns to show, each with those of the ends of its interval.
@@ -165,7 +165,7 @@ def _build(
             params["span_s"] = max(round(length.total_seconds()), 1)  # a chart shows the complete window
         result = session.query(find(part.query).statement(part.by, only=part.only, may_start_later=True, **params))
         # Detached: the report is written after the session is closed.
-        return SectionResult(part, params, result.detached())
+        return SectionResult(part, params, result)
 
     if isinstance(about, Comparison):
         return Report(store=store, made_at=now, compared=about, comparison=run(sections.COMPARED))

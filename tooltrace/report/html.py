@@ -21,7 +21,7 @@ from tooltrace.report.narrative import calibration_sentence, chance_note, top_ro
 from tooltrace.report.numbers import figure, interval
 from tooltrace.report.sentences import pieces
 from tooltrace.report.templates import templates
-from tooltrace.store.result import Row
+from tooltrace.store.result import Row, with_rows
 from tooltrace.version import __version__
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def data_json(section: SectionResult) -> str:
 
 def rounded(section: SectionResult) -> SectionResult:
     """Return ``section`` with floats rounded to six significant digits."""
-    return replace(section, result=section.result.with_rows(_rounded_rows(section)))
+    return replace(section, result=with_rows(section.result, _rounded_rows(section)))
 
 
 def _rounded_rows(section: SectionResult) -> list[Row]:

@@ -17,7 +17,7 @@ from tooltrace.analysis import find
 from tooltrace.analysis.parameters import time_span
 from tooltrace.server.shared_lease import SharedLease
 from tooltrace.store.base import Cancellation, Store, open_store
-from tooltrace.store.result import QueryResult, Statement
+from tooltrace.store.result import QueryResult, Statement, limited, with_rows
 
 State = str
 """Version of the store; it changes with every change of the store."""
@@ -122,7 +122,7 @@ class QueryCache:
         if result.cut is not None:
             return await self.query(name, tool=tool, **params)
         place = result.columns.index("tool")
-        return result.with_rows([row for row in result.rows if row[place] == tool])
+        return with_rows(result, [row for row in result.rows if row[place] == tool])
 
     def _has(self, key: Key) -> bool:
         """Whether the result of a query is cached and fresh, or the query is running."""
@@ -207,7 +207,7 @@ class QueryCache:
         """
         fresh_seconds = FRESH_SECONDS if fresh_seconds is None else fresh_seconds
         with self._lease.session(self.version(), fresh_seconds) as (session, state):
-            return session.query(statement, cancellation=cancellation).limited(MAX_ROWS), state
+            return limited(session.query(statement, cancellation=cancellation), MAX_ROWS), state
 
 
 def _key(name: str, by: tuple[str, ...] | None, params: dict[str, Any], only: tuple[str, ...] = ()) -> Key:

@@ -69,7 +69,7 @@ async def run_sql(request: Request) -> Response:
         result = await _until_disconnect(request, app_state(request).sandbox.query(form.get("q", "")))
     except QueryError as error:
         return _json({"error": str(error)}, 422)
-    columns = [(column, str(kind)) for column, kind in zip(result.columns, result.types, strict=True)]
+    columns = list(zip(result.columns, result.types, strict=True))
     return _json({"columns": columns, "rows": result.rows, "cut": result.cut, "ms": result.ms})
 
 

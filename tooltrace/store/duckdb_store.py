@@ -17,7 +17,7 @@ from tooltrace.store.first_use import check_database
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.result import QueryResult, Statement
+from tooltrace.store.result import QueryResult, Statement, read, result_of
 from tooltrace.store.schema import STORE
 
 if TYPE_CHECKING:
@@ -98,11 +98,11 @@ class DuckDBStore(StoreBackend):
     def query(
         self, statement: Statement, *, missing_ok: bool = False, cancellation: Cancellation | None = None
     ) -> QueryResult:
-        """Return the result of ``statement`` after the lease on the file has ended. See StoreBackend."""
+        """Return the result of ``statement``. See StoreBackend."""
         import duckdb
 
         from tooltrace.store.horizon import within_horizon
-        from tooltrace.store.reader import failure_of, materialize
+        from tooltrace.store.reader import failure_of
 
         cancellation = cancellation or Cancellation()
         opened = self._open(missing_ok=missing_ok, cursors=False)
@@ -111,9 +111,7 @@ class DuckDBStore(StoreBackend):
                 if statement.name is None:
                     return _read_user_sql(con, statement)
                 statement, note = within_horizon(con, statement)
-                return QueryResult.of_relation(
-                    materialize(con, statement.selected_sql, statement.params), statement, note
-                )
+                return read(con, statement, note)
             except (duckdb.InterruptException, QueryError) as error:
                 if not cancellation.cancelled:
                     raise
@@ -251,7 +249,7 @@ def _read_user_sql(con: DuckDBPyConnection, statement: Statement) -> QueryResult
         relation = con.sql(statement.sql)
         if relation is None:
             return QueryResult((), [], [])
-        return QueryResult.of_relation(relation, statement).detached()
+        return result_of(relation, statement)
     except duckdb.OutOfMemoryException:
         raise
     except duckdb.Error as error:

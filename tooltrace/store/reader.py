@@ -39,7 +39,17 @@ from tooltrace.store.macros import create_macros
 from tooltrace.store.migrations import checked_version, has_current_views
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.result import Statement
-from tooltrace.store.schema import ATTEMPTS, RECORDS, REPEATED_CALLS, ROLLUPS, SCHEMA_VERSION, STORE, TABLES, column_ddl
+from tooltrace.store.schema import (
+    ANSWER,
+    ATTEMPTS,
+    RECORDS,
+    REPEATED_CALLS,
+    ROLLUPS,
+    SCHEMA_VERSION,
+    STORE,
+    TABLES,
+    column_ddl,
+)
 from tooltrace.store.staging import SPACE, Staging
 from tooltrace.store.views import LOCAL_VIEWS
 
@@ -138,13 +148,30 @@ def materialize(
     Detaches the store: its tables are no longer available in ``con``. Raises DuckDB's errors for the SQL.
     """
     con.execute("CREATE SCHEMA memory.settled")
-    con.execute(f"CREATE TABLE memory.settled.answer AS {sql}", parameters)
+    con.execute(f"CREATE TABLE {ANSWER} AS {sql}", parameters)
+    return _settled(con)
+
+
+def materialize_statement(con: DuckDBPyConnection, sql: str, parameters: Any = None) -> DuckDBPyRelation:
+    """Return the result of ``sql``, as :func:`materialize` does; it may be any statement that returns rows.
+
+    Raises QueryError for a statement that returns none, such as SET.
+    """
+    relation = con.sql(sql, params=parameters)
+    if relation is None:
+        raise QueryError("the statement returns no rows, and outside of a with block it has no effect: pass a SELECT")
+    con.execute("CREATE SCHEMA memory.settled")
+    relation.create(ANSWER)
+    return _settled(con)
+
+
+def _settled(con: DuckDBPyConnection) -> DuckDBPyRelation:
     tables = (*RECORDS.values(), ROLLUPS, REPEATED_CALLS)
     for name in (*(view.name for view in LOCAL_VIEWS), *(table.name for table in tables)):
         con.execute(f"DROP VIEW IF EXISTS memory.main.{name}")
     con.execute(f"DROP SCHEMA IF EXISTS {SPACE} CASCADE")
     detach(con)
-    return con.table("memory.settled.answer")
+    return con.table(ANSWER)
 
 
 def damage_of(error: duckdb.Error) -> StoreDamaged | None:

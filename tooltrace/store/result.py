@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
+from tooltrace.errors import BadParameter, near
 from tooltrace.store.schema import quote_identifier
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]
     import polars  # noqa: ICN001 - pl is a method here
     import pyarrow as pa  # type: ignore[import-not-found, import-untyped, unused-ignore]
-    from duckdb import DuckDBPyRelation
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 Row = tuple[Any, ...]
 Cut = Literal["rows", "bytes"]
@@ -65,32 +66,32 @@ class Statement:
 
 
 class QueryResult:
-    """The complete result of one query, usable without an open store.
+    """The rows of a query, with the names, types and meanings of their columns.
 
-    All other methods of a DuckDB relation are available too, whichever backend ran the query:
-    ``result.project("tool, n")``, ``result.filter("n > 3")``, ``result.show()``.
+    ``for row in result``, ``result[0]`` and ``len(result)`` are about rows, each a tuple. A terminal and a notebook show the
+    result as a table. No connection stays open: the rows are Python objects, with times in naive UTC.
     """
 
-    __slots__ = ("_relation", "_rows", "_types", "cut", "fields", "groups", "ms", "note")
+    __slots__ = ("_columns", "cut", "fields", "groups", "ms", "note", "rows", "types")
 
     def __init__(
         self,
-        fields: tuple[ResultColumn, ...],
+        fields: Sequence[ResultColumn],
         types: Sequence[Any],
-        rows: Sequence[Any] | None = None,
+        rows: Sequence[Any],
         *,
-        relation: DuckDBPyRelation | None = None,
         groups: int = 0,
         cut: Cut | None = None,
         ms: float = 0.0,
         note: str = "",
     ) -> None:
-        """Create a result from ``rows`` or from a ``relation``.
-
-        The data of ``relation`` must be in memory, and its connection must stay open.
-        """
-        self.fields = fields
+        """Create a result of ``rows``, each with a value for each of ``fields``."""
+        self.fields = tuple(fields)
         """The columns with their units and meanings."""
+        self.types = [str(kind) for kind in types]
+        """The name of DuckDB's type of each column, such as ``BIGINT``."""
+        self.rows: list[Row] = rows if isinstance(rows, list) else list(rows)
+        """All rows, each a tuple."""
         self.groups = groups
         """Number of the first columns that identify the group of a row."""
         self.cut = cut
@@ -99,15 +100,7 @@ class QueryResult:
         """Duration of the query in milliseconds; 0 where it was not measured."""
         self.note = note
         """A sentence on what the result stands on where calls were pruned; empty otherwise."""
-        self._types = types
-        self._rows = None if rows is None else list(rows)
-        self._relation = relation
-
-    @classmethod
-    def of_relation(cls, relation: DuckDBPyRelation, statement: Statement, note: str = "") -> QueryResult:
-        """Return the result of ``statement`` that ``relation`` holds."""
-        fields = _fields(statement, relation.columns, relation.types)
-        return cls(fields, relation.types, relation=relation, groups=len(statement.groups), note=note)
+        self._columns = [field.name for field in self.fields]
 
     @classmethod
     def of_rows(
@@ -120,124 +113,119 @@ class QueryResult:
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
-        return [column.name for column in self.fields]
-
-    @property
-    def types(self) -> list[Any]:
-        """The DuckDB type of each column; ``str()`` gives its name."""
-        return list(self._types)
-
-    @property
-    def rows(self) -> list[Row]:
-        """All rows. Times are naive UTC."""
-        if self._rows is None:
-            self._rows = _unzoned(self.relation, self._types).fetchall()
-        return self._rows
-
-    @property
-    def relation(self) -> DuckDBPyRelation:
-        """The result as a DuckDB relation. Loads DuckDB, whichever backend ran the query."""
-        if self._relation is None:
-            self._relation = _relation_of(self.columns, self._types, self._rows or [])
-        return self._relation
+        return list(self._columns)
 
     def dicts(self) -> list[dict[str, Any]]:
         """Return the rows as dicts by column name."""
-        names = self.columns
-        return [dict(zip(names, row, strict=True)) for row in self.rows]
+        return [dict(zip(self._columns, row, strict=True)) for row in self.rows]
 
     def values(self, column: str) -> list[Any]:
-        """Return the values of one column. Raises ValueError for an unknown name."""
-        position = self.columns.index(column)
+        """Return the values of one column. Raises BadParameter for an unknown name."""
+        position = self._position(column)
         return [row[position] for row in self.rows]
 
-    def limited(self, max_rows: int) -> QueryResult:
-        """Return the first ``max_rows`` rows as Python objects; ``cut`` is ``"rows"`` where there were more."""
-        if self._rows is None and self._relation is not None:
-            rows = _unzoned(self._relation.limit(max_rows + 1), self._types).fetchall()
-        else:
-            rows = self.rows
-        return self.with_rows(rows[:max_rows], cut="rows" if len(rows) > max_rows else self.cut)
-
-    def detached(self) -> QueryResult:
-        """Return the result as Python objects only, independent of any DuckDB connection."""
-        return self.with_rows(self.rows, cut=self.cut)
-
-    def with_rows(self, rows: Sequence[Any], *, cut: Cut | None = None) -> QueryResult:
-        """Return a result with the same columns and other rows."""
-        return QueryResult(self.fields, self._types, rows, groups=self.groups, cut=cut, ms=self.ms, note=self.note)
-
-    def with_columns_at(self, positions: Sequence[int]) -> QueryResult:
-        """Return a result with the columns at ``positions`` only."""
-        return QueryResult(
-            tuple(self.fields[at] for at in positions),
-            [self._types[at] for at in positions],
-            [tuple(row[at] for at in positions) for row in self.rows],
-            groups=sum(at < self.groups for at in positions),
-            cut=self.cut,
-            ms=self.ms,
-            note=self.note,
-        )
-
-    def fetchall(self) -> list[Row]:
-        """Return all rows as tuples."""
-        return list(self._rows or ()) if self._relation is None else self._relation.fetchall()
-
-    def fetchone(self) -> Row | None:
-        """Return the next row that was not fetched, or None."""
-        return self.relation.fetchone()  # type: ignore[operator, no-any-return]  # absent from the stubs
-
-    def project(self, *columns: object) -> DuckDBPyRelation:
-        """Return these columns or expressions, such as ``project("tool, n")``."""
-        return self.relation.project(*columns)
-
-    def filter(self, condition: object) -> DuckDBPyRelation:
-        """Return the rows that satisfy ``condition``, such as ``filter("n > 3")``."""
-        return self.relation.filter(condition)
-
-    def order(self, columns: object) -> DuckDBPyRelation:
-        """Return the rows in the order of ``columns``, such as ``order("n DESC")``."""
-        return self.relation.order(columns)
-
-    def limit(self, rows: int, offset: int = 0) -> DuckDBPyRelation:
-        """Return at most ``rows`` rows after the first ``offset``."""
-        return self.relation.limit(rows, offset)
+    def select(self, *columns: str) -> QueryResult:
+        """Return a result with these columns only, in this order. Raises BadParameter for an unknown name."""
+        return with_columns_at(self, [self._position(name) for name in columns])
 
     def df(self) -> pd.DataFrame:
-        """Return a pandas DataFrame. Needs pandas."""
-        return self.relation.df()
+        """Return a pandas DataFrame. Raises MissingPackage without pandas."""
+        from tooltrace.store.result_frames import to_pandas
+
+        return to_pandas(self)
 
     def pl(self) -> polars.DataFrame:
-        """Return a polars DataFrame. Needs polars and pyarrow; ``polars.DataFrame(result)`` needs polars only."""
-        return self.relation.pl()  # type: ignore[no-any-return]
+        """Return a Polars DataFrame. Raises MissingPackage without polars."""
+        from tooltrace.store.result_frames import to_polars
 
-    def arrow(self) -> pa.RecordBatchReader:
-        """Return the result in Arrow format. Needs pyarrow."""
-        return self.relation.arrow()
+        return to_polars(self)
 
-    @property
-    def description(self) -> Any:
-        """The columns in the format of Python's database API."""
-        return self.relation.description
+    def arrow(self) -> pa.Table:
+        """Return an Arrow table. Raises MissingPackage without pyarrow."""
+        from tooltrace.store.result_frames import to_arrow
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") and name != "__arrow_c_stream__":  # copy and pickle look these up before __init__
-            raise AttributeError(name)
-        return getattr(self.relation, name)
+        return to_arrow(self)
 
-    def __getitem__(self, name: str) -> Any:
-        return self.relation[name]
+    def show(self, max_rows: int = 20) -> None:
+        """Print the first ``max_rows`` rows as a table, with the columns for which the terminal is wide enough."""
+        from tooltrace.store.result_text import as_text
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.columns
+        print(as_text(self, max_rows))  # noqa: T201 - its purpose
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
 
     def __len__(self) -> int:
-        return len(self.relation) if self._rows is None else len(self._rows)
+        return len(self.rows)
 
-    def __str__(self) -> str:
-        return str(self.relation)
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Row]: ...
+    def __getitem__(self, at: int | slice) -> Row | list[Row]:
+        if not isinstance(at, int | slice):
+            raise TypeError(
+                f"a result is indexed by row, as in result[0]; got {at!r}: result.values({at!r}) has the values of a column"
+            )
+        return self.rows[at]
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        from tooltrace.store.result_text import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from tooltrace.store.result_text import as_html
+
+        return as_html(self)
+
+    def _position(self, column: str) -> int:
+        if column not in self._columns:
+            raise BadParameter(
+                f"the result has no column {column!r}: its columns are {', '.join(self._columns)}{near(column, self._columns)}"
+            )
+        return self._columns.index(column)
+
+
+def result_of(relation: DuckDBPyRelation, statement: Statement, note: str = "") -> QueryResult:
+    """Return the result of ``statement``, which ``relation`` has; its rows are read."""
+    types = list(map(str, relation.types))
+    columns = without_zones(types)
+    rows = (relation if columns is None else relation.project(columns)).fetchall()
+    fields = _fields(statement, relation.columns, types)
+    return QueryResult(fields, types, rows, groups=len(statement.groups), note=note)
+
+
+def read(con: DuckDBPyConnection, statement: Statement, note: str = "") -> QueryResult:
+    """Return the result of the named query ``statement`` on ``con``."""
+    con.execute(statement.selected_sql, statement.params)
+    described = con.description or ()
+    types = [str(column[1]) for column in described]
+    fields = _fields(statement, [column[0] for column in described], types)
+    return QueryResult(fields, types, con.fetchall(), groups=len(statement.groups), note=note)
+
+
+def limited(result: QueryResult, max_rows: int) -> QueryResult:
+    """Return the first ``max_rows`` rows; ``cut`` is ``"rows"`` where there were more."""
+    return with_rows(result, result.rows[:max_rows], cut="rows" if len(result) > max_rows else result.cut)
+
+
+def with_rows(result: QueryResult, rows: Sequence[Row], *, cut: Cut | None = None) -> QueryResult:
+    """Return a result with the same columns and other rows."""
+    return QueryResult(result.fields, result.types, rows, groups=result.groups, cut=cut, ms=result.ms, note=result.note)
+
+
+def with_columns_at(result: QueryResult, positions: Sequence[int]) -> QueryResult:
+    """Return a result with the columns at ``positions`` only."""
+    return QueryResult(
+        [result.fields[at] for at in positions],
+        [result.types[at] for at in positions],
+        [tuple(row[at] for at in positions) for row in result.rows],
+        groups=sum(at < result.groups for at in positions),
+        cut=result.cut,
+        ms=result.ms,
+        note=result.note,
+    )
 
 
 def _fields(statement: Statement, names: Sequence[str], types: Sequence[Any]) -> tuple[ResultColumn, ...]:
@@ -255,25 +243,6 @@ def _unit(kind: str) -> str:
     if kind == "JSON":
         return "json"
     return "time" if kind == "DATE" or kind.startswith("TIMESTAMP") else "text"
-
-
-def _unzoned(relation: DuckDBPyRelation, types: Sequence[Any]) -> DuckDBPyRelation:
-    """Return ``relation`` with times in naive UTC: DuckDB needs pytz to return a time with a zone."""
-    columns = without_zones([str(kind) for kind in types])
-    return relation if columns is None else relation.project(columns)
-
-
-def _relation_of(names: Sequence[str], types: Sequence[Any], rows: Sequence[Row]) -> DuckDBPyRelation:
-    """Return a relation over a table in memory. The second of two columns with the same name gets a number."""
-    from tooltrace.store.connection import connect
-
-    unique = [name if name not in names[:at] else f"{name}_{at}" for at, name in enumerate(names)]
-    con = connect()
-    columns = ", ".join(f"{quote_identifier(name)} {kind}" for name, kind in zip(unique, types, strict=True))
-    con.execute(f"CREATE TABLE result ({columns})")
-    if rows:
-        con.executemany(f"INSERT INTO result VALUES ({', '.join('?' for _ in names)})", rows)
-    return con.table("result")
 
 
 _ZONED: Final = "TIMESTAMP WITH TIME ZONE"

@@ -16,6 +16,8 @@ STORAGE_VERSION: Final = "v1.5.0"
 """The oldest DuckDB file format with all features that the store needs; DuckDB 1.5 and 2.0 read it."""
 STORE: Final = "store"
 """The name under which the database is attached."""
+ANSWER: Final = "memory.settled.answer"
+"""Table of a result that outlives the lease on the database."""
 
 
 @dataclass(frozen=True, slots=True)

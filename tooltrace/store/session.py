@@ -14,7 +14,7 @@ from tooltrace.errors import QueryCancelled, QueryError
 from tooltrace.store.base import Cancellation
 from tooltrace.store.horizon import within_horizon
 from tooltrace.store.reader import failure_of
-from tooltrace.store.result import QueryResult, Statement
+from tooltrace.store.result import QueryResult, Statement, read
 from tooltrace.store.schema import quote_literal
 from tooltrace.store.views import JUDGED
 
@@ -76,11 +76,7 @@ class LeasedSession:
 
     def _answer(self, con: DuckDBPyConnection, statement: Statement, note: str) -> QueryResult:
         self._share(con, statement.sql)
-        # temporary tables belong to one cursor: queries of several threads do not meet
-        con.execute(f"CREATE TEMP TABLE answer AS {statement.selected_sql}", statement.params)
-        result = QueryResult.of_relation(con.table("temp.main.answer"), statement, note).detached()
-        con.execute("DROP TABLE temp.main.answer")
-        return result
+        return read(con, statement, note)
 
     @contextmanager
     def _more_memory(self, con: DuckDBPyConnection, usual_mib: int) -> Iterator[None]:
