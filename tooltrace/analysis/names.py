@@ -26,6 +26,7 @@ QueryName = Literal[
     "footprint",
     "gap",
     "gates",
+    "ids",
     "incidents",
     "labelling",
     "labels",
