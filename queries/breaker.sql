@@ -43,8 +43,8 @@
 --   clusters         count           conversations among would_block, or traces without a conversation
 --   design_effect    ratio           blocked attempts for each independent one that precision is as precise as
 -- hidden: trips
--- verdict: max(prevented) {group}: a circuit breaker would open {trips} times, prevent {prevented} of {failures}
---   failures and block {blocked_good} attempts that would work.
+-- verdict: max(prevented) {group}: a circuit breaker would open {trips:time}, prevent {prevented} of {failures:failure}
+--   and block {blocked_good:attempt} that would work.
 -- next: query burn_rate --tool {tool}
 -- source: a breaker that counts consecutive failures and closes by itself after a time, as in HelloAgents; Wilson score
 --   interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)

@@ -50,7 +50,7 @@
 -- important: windows, burn, alerting, attempts, failures, burn_long
 -- hidden: failures, short_failures
 -- verdict: max(burn) {group} uses its error budget {burn} times as fast as planned ({windows}): {failures} of
---   {attempts} attempts failed.
+--   {attempts:attempt} failed.
 -- next: query incidents --tool {tool}
 -- source: multiwindow, multi-burn-rate alerts (Beyer et al., The Site Reliability Workbook, 2018, chapter 5); Wilson
 --   score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)

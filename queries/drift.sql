@@ -76,7 +76,7 @@
 -- important: statistic, worse, alarm_at, change_point, before, after
 -- hidden: n
 -- verdict: max(log_bayes_factor) {group}: {statistic} changed from {before} to {after} at {change_point}, after
---   {n_before} attempts.
+--   {n_before:attempt}.
 -- next: query timeline --tool {tool}
 -- source: CUSUM (Page 1954), its limit by Ville's inequality; change point (Smith 1975) with the priors Beta(1/2, 1/2) of
 --   Jeffreys 1946; 20 times is "strong" (Kass and Raftery 1995); the factor under chance alone falls with the root

@@ -35,7 +35,7 @@
 --   design_effect    ratio                  failed attempts for each independent one that share is as precise as
 --   too_few          mark                   fewer than 20 failed attempts in the window, or they are from fewer than 5 clusters: read the interval, not the share
 -- important: n, code, message, share, last_seen, type
--- verdict: max(n) The most frequent error is {code} of {group}: {n} failed attempts, {share} of all, last with
+-- verdict: max(n) The most frequent error is {code} of {group}: {n:failed attempt}, {share} of all, last with
 --   {message}.
 -- next: show {example_call_id}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)

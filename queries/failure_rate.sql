@@ -55,8 +55,8 @@
 --   too_few       mark                attempts < min_n, or fewer than 5 clusters of several attempts: read the interval, not the rate
 --   unread        aside               attempts that returned, where nothing states whether they worked; counted as not failed
 --   heuristic     aside               failures that a heuristic rule found, by words or shapes
--- verdict: max(call_low) {group} fails most: {call_rate} of {calls} calls ({call_low} to {call_high}), {rate} of
---   {attempts} attempts.
+-- verdict: max(call_low) {group} fails most: {call_rate} of {calls:call} ({call_low} to {call_high}), {rate} of
+--   {attempts:attempt}.
 -- next: query errors --tool {tool}
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124; effective number of
 --   attempts by the variance between clusters (Kish 1965) and Student's t (Korn and Graubard 1998; Dean and Pagano 2015)

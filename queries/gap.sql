@@ -31,7 +31,7 @@
 --   design_effect    ratio      n / independent attempts that accuracy would be equally certain with; 1 if each cluster has one
 --   too_few          mark       n < min_n, or fewer than 5 clusters of several attempts: read the interval, not the gap
 -- hidden: n
--- verdict: first The mean confidence is {mean_confidence}, and {accuracy} of {n} labelled attempts were right: a gap
+-- verdict: first The mean confidence is {mean_confidence}, and {accuracy} of {n:labelled attempt} were right: a gap
 --   of {gap}.
 -- next: query calibration
 -- source: Wilson score interval (Wilson 1927) of the effective number of attempts (Kish 1965, Korn and Graubard 1998);

@@ -39,7 +39,7 @@
 --   too_few         mark   n < min_n, or the stops are from fewer than 5 clusters: read the intervals, not the rates
 --   clusters        count  conversations among the stops, or traces without a conversation
 --   design_effect   ratio  resumed stops for each independent one that failure_rate is as precise as
--- verdict: max(n) {group} stopped for a person {n} times: {approved} were approved, {declined} declined, {waiting}
+-- verdict: max(n) {group} stopped for a person {n:time}: {approved} were approved, {declined} declined, {waiting}
 --   still wait.
 -- next: query errors --tool {tool}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998); percentiles by

@@ -53,7 +53,7 @@
 --   by_bursts            number  expected number of incidents with as many failures, if a failure is followed by another one as often as in the rest of the history
 --   bursty               mark   by_bursts >= chance: the tool often fails several times in a row
 -- important: started, ended, failures, attempts, by_chance, lasted_ms, code, time_to_recovery_ms
--- verdict: max(failures) The longest incident is that of {group}: {failures} failures in {attempts} attempts since
+-- verdict: max(failures) The longest incident is that of {group}: {failures:failure} in {attempts:attempt} since
 --   {started}, {lasted_ms} long.
 -- next: query errors --tool {tool}
 -- source: an open incident is a censored time to recovery (Kaplan and Meier 1958); expected number of runs of r successes

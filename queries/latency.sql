@@ -39,7 +39,7 @@
 --   clusters                count  conversations among n, or traces without a conversation
 --   design_effect           ratio  attempts for each independent one that p50 is as precise as
 -- hidden: n
--- verdict: max(p95) {group} is the slowest: 95 % of {n} attempts took at most {p95} ({p95_low} to {p95_high}), half of
+-- verdict: max(p95) {group} is the slowest: 95 % of {n:attempt} took at most {p95} ({p95_low} to {p95_high}), half of
 --   them {p50}.
 -- next: query timeline --tool {tool}
 -- source: percentiles by linear interpolation between order statistics (Hyndman and Fan 1996, type 7); their intervals:

@@ -39,7 +39,7 @@
 --   clusters         count                conversations among attempts, or traces without a conversation
 --   design_effect    ratio                attempts for each independent one that rate is as precise as
 --   unread           aside                attempts that returned, where nothing states whether they worked; counted as not failed
--- verdict: first {failed_calls} of {calls} calls failed ({call_rate}, {call_low} to {call_high}); {retried_share} were
+-- verdict: first {failed_calls} of {calls:call} failed ({call_rate}, {call_low} to {call_high}); {retried_share} were
 --   retried, and 95 % of the attempts took at most {p95}.
 -- next: query failure_rate
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998); interval of a

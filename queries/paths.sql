@@ -53,8 +53,8 @@
 --   too_few          mark    n < min_n, or the steps are from fewer than 5 conversations: read the intervals
 --   design_effect    ratio   steps for each independent one that rate is as precise as
 -- important: from_tool, from_status, to_tool, n, rate, lift
--- verdict: max(failures) The pair with the most failures is {to_tool} after {from_tool} ({from_status}): {failures} failures
---   in {n} steps, {rate} ({low} to {high}); usually {usual_rate} of the steps of {to_tool} fail.
+-- verdict: max(failures) The pair with the most failures is {to_tool} after {from_tool} ({from_status}): {failures:failure}
+--   in {n:step}, {rate} ({low} to {high}); usually {usual_rate} of the steps of {to_tool} fail.
 -- next: query blame
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998); interval of a
 --   ratio of correlated shares: MOVER (Donner and Zou 2012), from the limits of the pair and of all steps of the tool

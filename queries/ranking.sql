@@ -67,7 +67,7 @@
 --   pattern          parts                  message with <text>, <url>, <path>, <id> and <n> for the parts that vary
 -- important: failed_calls, rate, changed_at, code, message, excess_failures, calls, hurt_ms, cost_ms
 -- hidden: failed_calls
--- verdict: first {group} is first: {failed_calls} of {calls} calls failed ({rate}, {low} to {high}),
+-- verdict: first {group} is first: {failed_calls} of {calls:call} failed ({rate}, {low} to {high}),
 --   last with {code} {message}.
 -- next: query errors --tool {tool}
 -- source: interval of the excess: Newcombe 1998, method 10, from the limits of both rates; interval of a rate: Wilson

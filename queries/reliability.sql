@@ -40,7 +40,7 @@
 --   clusters         count           conversations among n, or traces without a conversation; bins only
 --   design_effect    ratio           labelled attempts for each independent one that accuracy is as precise as; bins only
 -- important: series, confidence, n, accuracy, outside
--- verdict: max(n) {group}: at a confidence of {confidence}, {accuracy} of {n} labelled attempts were right.
+-- verdict: max(n) {group}: at a confidence of {confidence}, {accuracy} of {n:labelled attempt} were right.
 -- next: query thresholds --tool {tool}
 -- source: CORP, Dimitriadis, Gneiting and Jordan 2021; consistency band: Bröcker and Smith 2007, its exact form for the
 --   binomial of n / design effect with the bin's mean confidence; Wilson score interval (Wilson 1927) of n / design

@@ -59,7 +59,7 @@
 --   clusters             count                 conversations among flagged_retried, or traces without a conversation
 --   design_effect        ratio                 flagged_retried for each independent one that flag_precision is as precise as
 -- hidden: retried
--- verdict: max(wasted_ms) {group} spends most on retries: {retried} of {calls} calls were retried, {recovered} of them
+-- verdict: max(wasted_ms) {group} spends most on retries: {retried} of {calls:call} needed a retry, {recovered} of them
 --   recovered, {wasted_ms} were spent on attempts that did not end the call.
 -- next: query retry_storms --tool {tool}
 -- source: backoff limits: Brooker 2015, Exponential Backoff and Jitter ("full jitter"); intervals: Wilson score

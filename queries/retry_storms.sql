@@ -40,7 +40,7 @@
 --   too_few       mark                attempts < min_n, or fewer than 5 clusters of several attempts
 -- important: window, retries, retry_share, rising, failures, attempts
 -- hidden: retries
--- verdict: max(retry_share) {group} retried most in the window from {window}: {retry_share} of {attempts} attempts
+-- verdict: max(retry_share) {group} retried most in the window from {window}: {retry_share} of {attempts:attempt}
 --   were retries, {failure_rate} failed.
 -- next: query retries --tool {tool}
 -- source: a tenth: the retry budget of Site Reliability Engineering (Beyer and others 2016), chapter 21; rise_p: Fisher's exact

@@ -44,7 +44,7 @@
 --   design_effect  ratio     calls / independent calls that naive would be equally certain with; 1 if each cluster has one
 --   too_few     mark         at_risk < min_n, or fewer than 5 clusters of several calls
 -- important: k, at_risk, succeeded, km, gave_up
--- verdict: max(k) {group}: {km} of the calls succeed within {k} attempts ({km_low} to {km_high}), if none is given up.
+-- verdict: max(k) {group}: {km} of the calls succeed within {k:attempt} ({km_low} to {km_high}), if none is given up.
 -- next: query retries --tool {tool}
 -- source: Kaplan and Meier 1958; variance by Greenwood 1926, log-log interval by Kalbfleisch and Prentice 1980; Wilson
 --   score 1927; z = 1.959963984540054; z^2 = 3.841458820694124

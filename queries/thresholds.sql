@@ -49,7 +49,7 @@
 --   design_effect             ratio   judged / independent attempts that the share of right results would be equally certain with; 1 if each cluster has one
 --   too_few                   mark    judged < min_n, or fewer than 5 clusters of several attempts
 -- hidden: judged
--- verdict: max(precision) {group}: from a confidence of {threshold} on, {precision} of {n} labelled attempts were
+-- verdict: max(precision) {group}: from a confidence of {threshold} on, {precision} of {n:labelled attempt} were
 --   right; that covers {coverage} of them.
 -- next: query reliability --tool {tool}
 -- source: Clopper and Pearson 1934, one-sided, of the effective number of attempts (Korn and Graubard 1998); fixed-sequence

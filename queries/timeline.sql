@@ -32,7 +32,7 @@
 --   clusters  count       conversations with finished attempts, or traces without a conversation
 --   design_effect  ratio  attempts for each independent one that rate is as precise as
 -- important: started, attempts, failures, rate, p95
--- verdict: max(rate) {group} failed most from {started} on: {failures} of {attempts} attempts ({rate}).
+-- verdict: max(rate) {group} failed most from {started} on: {failures} of {attempts:attempt} ({rate}).
 -- next: query incidents --tool {tool}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more

@@ -182,7 +182,7 @@ def test_the_command_sends_each_record_once_unless_restarted(paths: StorePaths, 
     assert command(*arguments).output == "2 records sent; 0 rejected.\n"
     assert command(*arguments).output == "0 records sent, 2 sent earlier; 0 rejected.\n"
     write(paths, made(3))
-    assert command(*arguments).output == "1 records sent, 2 sent earlier; 0 rejected.\n"
+    assert command(*arguments).output == "1 record sent, 2 sent earlier; 0 rejected.\n"
     assert receiver.spans == dict.fromkeys(ids(1, 2, 3), 1)
     assert command(*arguments, "--again").output == "3 records sent; 0 rejected.\n"
     assert receiver.spans == dict.fromkeys(ids(1, 2, 3), 2)
@@ -209,7 +209,7 @@ def test_filters_signals_headers_and_protocol(paths: StorePaths, either: Any) ->
         "otlp", "--store", paths.database, "--endpoint", receiver.endpoint, "--protocol", protocol, "--tool", "b",
         "--until", "2026-01-03", "--signal", "traces", "--header", "x-key=a=b",
     )  # fmt: skip
-    assert (done.exit_code, done.output) == (0, "1 records sent; 0 rejected.\n")
+    assert (done.exit_code, done.output) == (0, "1 record sent; 0 rejected.\n")
     assert receiver.spans == dict.fromkeys(ids(2), 1)
     assert receiver.signals == ["traces"]
     assert receiver.requests[0].headers["x-key"] == "a=b"
@@ -232,13 +232,13 @@ def test_pending_delivers_waiting_records(paths: StorePaths, receiver: HttpRecei
     write(paths, made(1))
     status = command("--status", "--store", paths.database).output
     assert status.startswith(
-        f"otlp (http/protobuf {receiver.endpoint}/v1/traces): 0 records sent; 1 records (0.0 MB) pending"
+        f"otlp (http/protobuf {receiver.endpoint}/v1/traces): 0 records sent; 1 record (0.0 MB) pending"
     )
     done = command("otlp", "--pending", "--store", paths.database, "--endpoint", receiver.endpoint)
     assert sorted(done.output.splitlines()) == [
-        f"otlp-{signal}: 1 records delivered, 0.0 MB pending." for signal in ("logs", "metrics", "traces")
+        f"otlp-{signal}: 1 record delivered, 0.0 MB pending." for signal in ("logs", "metrics", "traces")
     ]
-    assert "1 records sent, the last at" in command("--status", "--store", paths.database).output
+    assert "1 record sent, the last at" in command("--status", "--store", paths.database).output
 
 
 def test_forget(paths: StorePaths, receiver: HttpReceiver) -> None:

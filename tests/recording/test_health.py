@@ -160,7 +160,7 @@ def test_lines_lost_with_a_removed_journal_do_not_count_as_written(store: Path) 
     health = tt.health()
     assert (health.written, health.lost) == (1, {"journal_removed": 5})
     assert health.last_flush is not None
-    assert health.last_flush.reasons == ("5 records were lost since the flush before: journal_removed 5",)
+    assert health.last_flush.reasons == ("5 records lost since the flush before: journal_removed 5",)
 
 
 def test_an_error_shows_its_class_and_not_its_text(store: Path, lenient: None) -> None:
@@ -195,7 +195,9 @@ def test_health_explains_a_flush_on_a_full_disk(store: Path, durability: Any) ->
         assert (health.queued, health.refused_by_disk, health.written) == (9, 9, 1)
         assert health.queued_bytes > 9 * 100
         assert health.last_flush is not None
-        assert health.last_flush.reasons == ("the disk refuses 9 records, which wait in memory: File too large",)
+        assert health.last_flush.reasons == (
+            "the disk refuses 9 records, in memory until it accepts them: File too large",
+        )
         assert health.last_error is not None
         assert health.last_error.text == f"cannot write the journal in {store}.journal: File too large"
     assert tt.flush(60)
@@ -217,7 +219,7 @@ def test_shutdown_returns_false_where_calls_are_given_up(store: Path) -> None:
         assert health.last_flush is not None
         assert health.last_flush.reasons == (
             "the disk refuses the counts of 5 lost records: File too large",
-            "5 records were lost since the flush before: write_failed 5",
+            "5 records lost since the flush before: write_failed 5",
         )
         assert tt.shutdown(30) is False, "the counts wait"
         health = tt.health()

@@ -202,7 +202,7 @@ def test_a_query_reports_missing_records_of_a_full_disk(store: Path) -> None:
     with full_disk():
         for _ in range(7):
             tool()
-        with pytest.warns(UnwrittenCalls, match="7 calls are not written yet"):
+        with pytest.warns(UnwrittenCalls, match="7 calls not written yet"):
             tt.connect()
     assert len(tt.query("recent")) == 8
 
@@ -221,7 +221,7 @@ def test_a_query_reports_missing_records_of_a_blocked_redaction(store: Path, mon
     tool = tt.trace_tool(name="t")(lambda: 1)
     for _ in range(5):
         tool()
-    with pytest.warns(UnwrittenCalls, match="5 calls are not written yet"):
+    with pytest.warns(UnwrittenCalls, match="5 calls not written yet"):
         tt.connect()
     release.set()
 

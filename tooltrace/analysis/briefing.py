@@ -15,6 +15,7 @@ from tooltrace.analysis.parameters import Time
 from tooltrace.analysis.proportion import Proportion
 from tooltrace.analysis.verdict import is_failing
 from tooltrace.core.keywords import checked_keywords
+from tooltrace.core.plural import format_count
 from tooltrace.core.visible import visible_evidence
 from tooltrace.errors import BadParameter
 from tooltrace.recording import config
@@ -93,7 +94,7 @@ def _lines(advice: ToolAdvice, tools: Iterable[str] | None) -> Iterator[str]:
     assert row is not None
     changed: datetime | None = row["changed_at"]
     yield (
-        f"- {_quoted(advice.tool)} fails more than usual: {row['failed_calls']} of {row['calls']} calls failed "
+        f"- {_quoted(advice.tool)} fails more than usual: {row['failed_calls']} of {format_count(row['calls'], 'call')} failed "
         f"({_percent(row['low'])} to {_percent(row['high'])}; usual: {_percent(row['baseline_rate'])})"
         + (f", since {changed:%Y-%m-%d %H:%M} UTC" if changed else "")
         + (f", mostly with code {_quoted(row['code'])}" if row["code"] else "")
@@ -117,7 +118,7 @@ def _lines(advice: ToolAdvice, tools: Iterable[str] | None) -> Iterator[str]:
 
 
 def _counted(found: Proportion) -> str:
-    return f"{found.k} of {found.n} times ({_percent(found.low)} to {_percent(found.high)})"
+    return f"{found.k} of {format_count(found.n, 'time')} ({_percent(found.low)} to {_percent(found.high)})"
 
 
 def _percent(share: float | None) -> str:

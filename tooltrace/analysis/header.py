@@ -26,7 +26,7 @@ it vary within a history and do not split it (see the regions in ``templating``)
 item, the rows are grouped only if that is asked for. ``important`` are the columns that a
 narrow table shows first (optional: the order of ``columns``), ``hidden`` the columns without which a row says nothing: a
 table omits the rows in which all of them are 0 or NULL (optional). ``verdict`` is a sentence about one row, with columns
-in braces and ``{group}`` for its group (optional); the row is the ``first`` one, ``top`` (the first even if it is marked too_few), the one with ``max(column)`` unless that is 0, or the first
+in braces, ``{n:call}`` for a number with its noun (1 call, 2 calls), and ``{group}`` for its group (optional); the row is the ``first`` one, ``top`` (the first even if it is marked too_few), the one with ``max(column)`` unless that is 0, or the first
 one for which ``false(column)``. ``next`` is the command of tooltrace that leads on,
 with columns of the first row in braces. Omit ``source`` where there is no formula. A parameter without ``= default`` is required.
 Two or more spaces separate names, types and meanings.
@@ -77,7 +77,7 @@ _SECTION = re.compile(r"(group|alias|by|parameters|columns|important|hidden|verd
 _TEXTS = ("verdict", "next", "source")
 """Sections whose text begins on the line of their name."""
 _PICK = re.compile(r"first|top|(?:max|false)\((\w+)\)")
-_FIELD = re.compile(r"\{(\w+)\}")
+_FIELD = re.compile(r"\{(\w+)(?::[^{}]+)?\}")
 _ROW = re.compile(r"([a-z][a-z0-9_]*)\s+(\S+(?: = \S+)?)\s{2,}(\S.*)")
 
 

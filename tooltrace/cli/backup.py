@@ -11,7 +11,7 @@ import click
 from tooltrace.cli.forget import working
 from tooltrace.cli.options import examples, format_option, named_store_option, store_option
 from tooltrace.cli.sanitize import clean
-from tooltrace.report.numbers import format_count
+from tooltrace.core.plural import format_count
 
 _WAIT = click.option(
     "--wait", type=click.FloatRange(min=0), default=30.0, show_default=True, help="Seconds to wait for readers."

@@ -12,8 +12,8 @@ from rich.text import Text
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.table import format_value
 from tooltrace.cli.tail import STYLES
+from tooltrace.core.plural import format_count
 from tooltrace.report.json_values import json_safe
-from tooltrace.report.numbers import format_count
 
 Attempt = dict[str, Any]
 

@@ -11,7 +11,7 @@ from tooltrace.analysis.running_loops import LoopRow, stuck
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.table import format_value
 from tooltrace.cli.tail import STYLES
-from tooltrace.report.numbers import format_count
+from tooltrace.core.plural import format_count
 from tooltrace.server.steps import ConversationTurn, StepLine, layout
 
 SEEN = 120

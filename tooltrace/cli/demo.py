@@ -8,6 +8,7 @@ import click
 
 from tooltrace.cli.errors import CommandError
 from tooltrace.cli.options import examples, store_option
+from tooltrace.core.plural import format_count
 
 
 @click.command(
@@ -42,7 +43,7 @@ def demo(calls: int, seed: int, store: Path) -> None:
 
     screen = console(stderr=True)
     if not screen.is_terminal:
-        screen.print(f"Running agents with {calls:,} calls …")
+        screen.print(f"Running agents with {format_count(calls, 'call')} …")
     with Progress(console=screen, transient=True, disable=not screen.is_terminal) as progress:
         task = progress.add_task("Running agents", total=calls)
         result = run(store, calls=calls, seed=seed, on_call=lambda: progress.advance(task))

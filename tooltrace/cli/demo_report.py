@@ -13,6 +13,7 @@ from tooltrace.cli.serve import can_serve
 from tooltrace.cli.table import console, write_table
 from tooltrace.cli.table_layout import choose
 from tooltrace.cli.wrapping import echo_command
+from tooltrace.core.plural import format_count
 from tooltrace.demo.run import Run
 from tooltrace.store.result import QueryResult, Row, with_columns_at, with_rows
 
@@ -34,10 +35,12 @@ def report(run: Run) -> None:
     shown = sum(sum(rates.values(name)) for name in ("attempts", "cancelled", "abandoned"))
     if shown != attempts:
         raise CommandError(
-            f"the results of the demo disagree: 'retries' counts {attempts:,} attempts, 'failure_rate' counts {shown:,}"
+            f"the results of the demo disagree: 'retries' counts {format_count(attempts, 'attempt')}, 'failure_rate' counts {shown:,}"
         )
     screen = console()
-    screen.print(f"{run.calls:,} calls in {attempts:,} attempts, {run.seconds:.1f} s.", style="bold")
+    screen.print(
+        f"{format_count(run.calls, 'call')} in {format_count(attempts, 'attempt')}, {run.seconds:.1f} s.", style="bold"
+    )
     retried = [row for row, times in zip(retries.rows, retries.values("retried"), strict=True) if times]
     labelled = [row for row, n in zip(calibration.rows, calibration.values("n"), strict=True) if n]
     for title, result, columns, rows in (

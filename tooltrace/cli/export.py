@@ -21,6 +21,7 @@ from tooltrace.cli.export_delivery import deliver, forget_destination, print_sta
 from tooltrace.cli.known_names import require_known
 from tooltrace.cli.options import examples, store_option, tool_option, window_options
 from tooltrace.cli.sanitize import clean
+from tooltrace.core.plural import format_count
 from tooltrace.errors import StoreError
 from tooltrace.recording.settings import default_service
 from tooltrace.store.base import open_store
@@ -212,7 +213,7 @@ def _replay(
             count = export_to_file(history, destination, lambda number: _advance(advance, number, stop))
         beside = destination.beside if isinstance(destination, SeveralFiles) else ()
         click.echo(
-            clean(f"{count:,} records written to {', '.join(map(str, [target.path, *beside]))}."),
+            clean(f"{format_count(count, 'record')} written to {', '.join(map(str, [target.path, *beside]))}."),
             err=str(target.path) == "-",
         )
     else:
@@ -268,9 +269,9 @@ def _send(replay: Replay, destination: Destination, total: int, stop: threading.
     except Unavailable as error:
         reason = "" if stop.is_set() else f" ({error})"
         raise CommandError(
-            f"interrupted after {replay.sent:,} records{reason}; run the same command again to continue"
+            f"interrupted after {format_count(replay.sent, 'record')}{reason}; run the same command again to continue"
         ) from error
-    click.echo(f"{replay.sent:,} records sent{earlier}; {replay.refused:,} rejected.")
+    click.echo(f"{format_count(replay.sent, 'record')} sent{earlier}; {replay.refused:,} rejected.")
 
 
 def _time_parameter(name: str, text: str | None) -> str | None:

@@ -17,6 +17,7 @@ import click
 
 from tooltrace.cli.errors import CommandError
 from tooltrace.cli.sanitize import clean
+from tooltrace.core.plural import format_count
 from tooltrace.store.delivery_cursors import DestinationFiles
 from tooltrace.store.delivery_lag import DeliveryLag, delivery_lags
 from tooltrace.store.paths import StorePaths
@@ -134,7 +135,9 @@ def _deliver(store: Path, spec: DestinationSpec, destination: Destination, stop:
                 ) from error
         finally:
             delivery.close()
-        click.echo(f"{spec.name}: {total:,} records delivered, {delivery.waiting_bytes / 1e6:,.1f} MB pending.")
+        click.echo(
+            f"{spec.name}: {format_count(total, 'record')} delivered, {delivery.waiting_bytes / 1e6:,.1f} MB pending."
+        )
     finally:
         lock.release()
 
@@ -175,11 +178,11 @@ def print_status(store: Path) -> None:
 def _line(lag: DeliveryLag) -> str:
     last = f", the last at {lag.sent_at:%Y-%m-%d %H:%M:%S} UTC" if lag.sent_at else ""
     rejected = f", {lag.refused:,} rejected" if lag.refused else ""
-    pending = f"{lag.pending:,} records ({lag.pending_bytes / 1e6:,.1f} MB) pending"
+    pending = f"{format_count(lag.pending, 'record')} ({lag.pending_bytes / 1e6:,.1f} MB) pending"
     oldest = f", the oldest for {lag.lag_seconds:,.0f} s" if lag.pending else ""
     error = f"; last error: {lag.error}" if lag.error else ""
     to = f" ({lag.target})" if lag.target else ""
-    return f"{lag.destination}{to}: {lag.sent:,} records sent{last}{rejected}; {pending}{oldest}{error}"
+    return f"{lag.destination}{to}: {format_count(lag.sent, 'record')} sent{last}{rejected}; {pending}{oldest}{error}"
 
 
 def forget_destination(store: Path, name: str) -> None:

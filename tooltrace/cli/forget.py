@@ -14,7 +14,7 @@ import click
 from tooltrace.cli.errors import CommandError, UsageError
 from tooltrace.cli.options import examples, format_option, store_option
 from tooltrace.cli.sanitize import clean
-from tooltrace.report.numbers import format_count
+from tooltrace.core.plural import format_count
 
 if TYPE_CHECKING:
     from tooltrace.store.exports import ExportedFile

@@ -14,9 +14,9 @@ import click
 from tooltrace.cli.errors import CommandError
 from tooltrace.cli.options import capture_option, examples, named_store_option
 from tooltrace.cli.sanitize import clean
+from tooltrace.core.plural import format_count
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.writer import Writer
-from tooltrace.report.numbers import format_count
 from tooltrace.store.base import open_store
 
 if TYPE_CHECKING:

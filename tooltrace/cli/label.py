@@ -12,10 +12,10 @@ import click
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.options import examples, place_option, renamed
 from tooltrace.cli.sanitize import clean
+from tooltrace.core.plural import format_count
 from tooltrace.errors import LabelError, StoreError, UnsupportedByStore
 from tooltrace.labels.label import make_outcome
 from tooltrace.recording.settings import Settings
-from tooltrace.report.numbers import format_count
 from tooltrace.store.base import Store, StoreBackend, open_store
 from tooltrace.store.url import address_of
 

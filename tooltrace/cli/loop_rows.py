@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tooltrace.analysis import query_store
 from tooltrace.analysis.running_loops import SEARCHED, LoopRow, running, with_arguments
 from tooltrace.cli.sanitize import clean
+from tooltrace.core.plural import format_count
 from tooltrace.errors import StoreMissing
 from tooltrace.store.base import StoreBackend
 
@@ -70,8 +71,8 @@ def loop_line(row: LoopRow) -> Text:
     text = Text().append(f"{at:%H:%M:%S}.{at.microsecond // 1000:03} ", "dim")
     text.append(f"{clean(row['tools']):<16} ", "bold").append(f"{'loop/' + row['kind']:<14} ", "bold magenta")
     by = f" by {clean(row['agent'])}" if row["agent"] else ""
-    wasted = f"{format_value(row['wasted_ms'], 'ms')} ms, {row['wasted_tokens']:,} tokens wasted"
-    text.append(f"{row['repeats']} rounds in {clean(row['conversation'])}{by}: {wasted}")
+    wasted = f"{format_value(row['wasted_ms'], 'ms')} ms, {format_count(row['wasted_tokens'], 'token')} wasted"
+    text.append(f"{format_count(row['repeats'], 'round')} in {clean(row['conversation'])}{by}: {wasted}")
     arguments = clean(row["arguments"] or "")
     more = len(arguments) > _MOST_CHARACTERS
     return text.append(f"  {arguments[:_MOST_CHARACTERS]}{'…' if more else ''}") if arguments else text

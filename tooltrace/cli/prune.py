@@ -11,8 +11,8 @@ import click
 
 from tooltrace.cli.known_names import require_known
 from tooltrace.cli.options import examples, format_option, place_option, tool_option
+from tooltrace.core.plural import format_count
 from tooltrace.errors import ConfigError
-from tooltrace.report.numbers import format_count
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.retention import PrunePolicy, PruneReport, parse_days, parse_size
 

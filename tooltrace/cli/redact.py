@@ -13,8 +13,8 @@ from tooltrace.cli.errors import CommandError, UsageError
 from tooltrace.cli.forget import confirm, paths_of, print_exports, working
 from tooltrace.cli.options import examples, format_option, store_option
 from tooltrace.cli.sanitize import clean
+from tooltrace.core.plural import format_count
 from tooltrace.redact.redaction import Redaction
-from tooltrace.report.numbers import format_count
 
 if TYPE_CHECKING:
     from tooltrace.store.redact_stored import RedactReport

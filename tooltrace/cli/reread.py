@@ -13,7 +13,7 @@ from tooltrace.analysis.parameters import QueryParameter
 from tooltrace.cli.known_names import require_known
 from tooltrace.cli.options import examples, place_option, tool_option
 from tooltrace.cli.sanitize import clean
-from tooltrace.report.numbers import format_count
+from tooltrace.core.plural import format_count
 from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from tooltrace.analysis import query_store
 from tooltrace.cli.options import examples, limit_option, output_options, place_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.wrapping import print_wrapped
+from tooltrace.core.plural import format_count
 from tooltrace.errors import QueryError
-from tooltrace.report.numbers import format_count
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import QueryResult
 

@@ -10,6 +10,7 @@ from tooltrace.cli.columns import list_tables
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.options import FORMATS, examples, limit_option, output_options, place_or_journals_option
 from tooltrace.cli.output_file import is_file
+from tooltrace.core.plural import format_count
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import QueryResult, Statement, limited
 
@@ -72,7 +73,7 @@ def sql(
     if not total:
         click.echo("No rows.", err=True)
     elif limit is not None and total > limit and form == "table":
-        click.echo(f"{limit:,} of {total:,} rows (--limit).", err=True)
+        click.echo(f"{limit:,} of {format_count(total, 'row')} (--limit).", err=True)
 
 
 def _statement(statement: str | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tooltrace.cli.cells import format_cells, title, unit_column
+from tooltrace.core.plural import format_count
 from tooltrace.report.numbers import NUMERIC_UNITS
 from tooltrace.store.result import QueryResult, ResultColumn, Row
 
@@ -40,10 +41,12 @@ class TableLayout:
         if not self.rows:
             return ""
         nothing = " and ".join(self.without)
-        parts = [f"{self.left_out:,} row{'s' if self.left_out > 1 else ''} without {nothing}"] if self.left_out else []
+        parts = [f"{format_count(self.left_out, 'row')} without {nothing}"] if self.left_out else []
         parts += [f"columns without values ({', '.join(self.empty)})"] if self.empty else []
         parts += [f"columns for a wider terminal ({', '.join(self.narrow)})"] if self.narrow else []
-        sentences = [f"{len(self.rows):,} of {len(self.rows) + self.cut:,} rows (--limit)."] if self.cut else []
+        sentences = (
+            [f"{len(self.rows):,} of {format_count(len(self.rows) + self.cut, 'row')} (--limit)."] if self.cut else []
+        )
         sentences += [f"Hidden: {'; '.join(parts)}. Show everything: --all"] if parts else []
         return " ".join(sentences)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tooltrace.analysis import query_store
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.table import format_value
+from tooltrace.core.plural import format_count
 from tooltrace.errors import StoreBusy, StoreLocked, StoreMissing
 from tooltrace.store.base import Store
 
@@ -89,7 +90,7 @@ class TopView:
         from rich.text import Text
 
         calls, failed = (sum(row[name] for row in self.tools) for name in ("calls", "failed_calls"))
-        summary = self.note or f"{calls:,} calls, {failed:,} failed"
+        summary = self.note or f"{format_count(calls, 'call')}, {failed:,} failed"
         return Text(f"tooltrace top  {self.at.astimezone():%H:%M:%S}  since {self.since}  {clean(summary)}", "bold")
 
     def _rows(self, tools: list[Row], width: int) -> Table:

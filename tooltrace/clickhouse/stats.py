@@ -10,6 +10,7 @@ from tooltrace.clickhouse.attribute_sql import quote_identifier, quote_literal, 
 from tooltrace.clickhouse.client import ClickHouseConnection
 from tooltrace.clickhouse.materialized import TABLE_PREFIX
 from tooltrace.clickhouse.tables import MARK
+from tooltrace.core.plural import format_count
 from tooltrace.otel import attributes as names
 
 
@@ -42,14 +43,14 @@ class StoreStats:
 
     def lines(self) -> Iterator[str]:
         """Yield the figures as sentences."""
-        yield f"{self.attempts:,} attempts; {self.duplicates:,} duplicate rows"
+        yield f"{format_count(self.attempts, 'attempt')}; {format_count(self.duplicates, 'duplicate row')}"
         if self.external:
             yield (
                 f"{self.external:,} of them only from spans of other instrumentations; "
                 f"{self.probable_duplicates:,} are probably duplicates of their parent or child"
             )
         for one in self.sizes:
-            yield f"{one.name}: {one.rows:,} rows, {one.size / 1e6:,.1f} MB, {one.bytes_per_row:,.0f} bytes per row"
+            yield f"{one.name}: {format_count(one.rows, 'row')}, {one.size / 1e6:,.1f} MB, {one.bytes_per_row:,.0f} bytes per row"
 
 
 def store_stats(connection: ClickHouseConnection, client: Any) -> StoreStats:

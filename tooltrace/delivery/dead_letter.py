@@ -6,6 +6,7 @@ import os
 from datetime import UTC, datetime
 from typing import Final
 
+from tooltrace.core.plural import format_count
 from tooltrace.core.records import Loss, Record
 from tooltrace.delivery.batch import RefusedRecords
 from tooltrace.faults import faults
@@ -36,7 +37,7 @@ class DeadLetterWriter:
         self.count += refused.count
         now, detail = datetime.now(UTC), f"{name}: {refused.reason}"[:500]
         self._journal.write(encode(Loss(reason=REASON, count=refused.count, at=now, detail=detail, pid=os.getpid())))
-        message = f"tooltrace: {name} rejected {refused.count} records permanently: {refused.reason}"
+        message = f"tooltrace: {name} rejected {format_count(refused.count, 'record')} permanently: {refused.reason}"
         faults.warn_once(f"{REASON}_{name}", message)
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from tooltrace.core.plural import format_count
 from tooltrace.core.records import Outcome
 from tooltrace.errors import LabelError
 from tooltrace.labels.api import Judge
@@ -47,7 +48,11 @@ def label_by(judge: Judge, settings: Settings, labeler: str, *, kind: LabelerKin
             try:
                 outcome = _outcome(judgement, row, settings, labeler, kind)
             except LabelError as error:
-                recorded = f"{writer.count} labels before it were recorded" if writer.count else "nothing was recorded"
+                recorded = (
+                    f"{format_count(writer.count, 'label')} before it {'was' if writer.count == 1 else 'were'} recorded"
+                    if writer.count
+                    else "nothing was recorded"
+                )
                 raise LabelError(f"{error} (attempt {row['span_id']} of {row['call_id']}); {recorded}") from None
             if outcome is not None:
                 writer.add(outcome, trace_id=row["trace_id"], span_id=row["span_id"])

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from tooltrace.analysis.advice import NOW, ToolAdvice, advise
 from tooltrace.analysis.proportion import Proportion, failed_proportion
+from tooltrace.core.plural import format_count
 from tooltrace.mcp_server.answer import MAX_CELL, cell, computed, dumped
 from tooltrace.mcp_server.arguments import ToolArgument
 from tooltrace.mcp_server.served_store import ServedStore
@@ -133,7 +134,7 @@ class _AdviceAnswer:
     def _cut(self) -> dict[str, Any] | None:
         cut: dict[str, Any] = dict(self._missing)
         if self._shortened:
-            cut["texts"] = f"{self._shortened} texts end with … after {self._characters} characters"
+            cut["texts"] = f"{format_count(self._shortened, 'text')} shortened to {self._characters} characters"
         if cut:
             cut["more"] = "ask(question='errors', tool=…), attempts(tool=…, status='error'), call(call_id=…)"
         return cut or None

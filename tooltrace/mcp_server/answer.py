@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import orjson
 
+from tooltrace.core.plural import format_count
 from tooltrace.core.visible import visible_evidence
 from tooltrace.mcp_server.provenance import Writer, column_name, is_computed, writer_of
 from tooltrace.store.result import QueryResult
@@ -143,7 +144,9 @@ def table_answer(
     if cut:
         cut["more"] = more
     if shortened:
-        cut["texts"] = f"{shortened} texts end with … after {most} characters: call(call_id=…) has them in full"
+        cut["texts"] = (
+            f"{format_count(shortened, 'text')} shortened to {most} characters: call(call_id=…) has them in full"
+        )
     answer["cut"] = cut or None
     return answer
 
@@ -164,7 +167,9 @@ def _too_few(result: QueryResult) -> str | None:
     marks = result.values("too_few")
     count = sum(map(bool, marks))
     return (
-        f"{count} of {len(marks)} rows are too_few: read their intervals and give no verdict on them" if count else None
+        f"{count} of {format_count(len(marks), 'row')} marked too_few: read their intervals and give no verdict on them"
+        if count
+        else None
     )
 
 

@@ -6,6 +6,7 @@ import re
 from datetime import datetime
 from typing import Any, Final
 
+from tooltrace.core.plural import format_count
 from tooltrace.errors import BadParameter, QueryError, near
 from tooltrace.mcp_server.answer import computed, copied, dumped, table_answer
 from tooltrace.mcp_server.arguments import ToolArgument
@@ -115,7 +116,7 @@ async def call_answer(
         if len(rows) == 1:
             raise QueryError("the call does not fit into one answer: pass fields=[…]")
         rows = rows[(len(rows) + 1) // 2 :]
-        about["shown"] = f"the last {len(rows)} attempts; attempts(contains=…) lists all"
+        about["shown"] = f"the last {format_count(len(rows), 'attempt')}; attempts(contains=…) lists all"
 
 
 def _check(fields: list[str], known: list[str], offset: int) -> None:

@@ -13,6 +13,7 @@ from opentelemetry.trace import TracerProvider
 from tooltrace.core import message
 from tooltrace.core.forking import ForkSafeLock
 from tooltrace.core.keywords import UNSET, checked_keywords
+from tooltrace.core.plural import format_count
 from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError, StoreError, StoreLocked, UnwrittenCalls
 from tooltrace.faults import faults, report_fault
@@ -194,7 +195,7 @@ def wait_until_written() -> None:
     if active_recorder is None or active_recorder.worker.wait_until_written(STALL_SECONDS):
         return
     message = (
-        f"{active_recorder.worker.unwritten:,} calls are not written yet and missing from this result: the recorder made no "
+        f"{format_count(active_recorder.worker.unwritten, 'call')} not written yet, and missing from this result: the recorder made no "
         f"progress (a full disk, or a redact= that does not return); repeat the query after tt.flush() returned True"
     )
     warnings.warn(message, UnwrittenCalls, stacklevel=3)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from tooltrace.core.plural import format_count
 from tooltrace.faults import LastError, faults
 from tooltrace.recording.worker_state import FlushAction, FlushResult, ThreadState
 from tooltrace.store.delivery_lag import DeliveryLag, delivery_lags
@@ -99,8 +100,8 @@ class Health:
             "process": str(self.pid),
             "store": self.store or "none",
             "thread": f"{self.thread}{busy}",
-            "queued": f"{self.queued:,} records, {self.queued_bytes:,} bytes{waits}",
-            "written": f"{self.written:,} records",
+            "queued": f"{format_count(self.queued, 'record')}, {format_count(self.queued_bytes, 'byte')}{waits}",
+            "written": f"{format_count(self.written, 'record')}",
             "lost": lost or "nothing",
             "last error": str(self.last_error or "none"),
             "last flush": str(self.last_flush or "none"),

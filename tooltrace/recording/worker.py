@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tooltrace.core import forking
+from tooltrace.core.plural import format_count
 from tooltrace.faults import faults, pass_on_signal
 from tooltrace.recording import shutdown
 from tooltrace.recording.attempt import Attempt, estimate_size
@@ -287,7 +288,7 @@ class Worker:
         self._bytes = 0
         if lost:
             faults.count("exit", lost)
-            faults.warn_once("exit", f"tooltrace lost {lost} calls that were not written when the process ended")
+            faults.warn_once("exit", f"tooltrace lost {format_count(lost, 'call')} not written when the process ended")
 
     def _is_full(self, size: int) -> bool:
         """Whether the queue has no room for an item of ``size`` bytes. An empty queue has room for any item."""

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from tooltrace.core.plural import format_count
+
 if TYPE_CHECKING:
     import queue
 
@@ -65,14 +67,18 @@ def _reasons(state: WorkerState, lost: Counter[str], timeout: float | None, *, w
         left = state.unwritten - state.refused
         limit = "" if timeout is None else f" within {timeout:g} s"
         busy = f"; the thread has processed one record for {state.busy_seconds:.1f} s" if state.busy_seconds > 1 else ""
-        reasons.append(f"the queue was not written{limit}: {left} records remain{busy}")
+        reasons.append(
+            f"the queue was not written{limit}: {format_count(left, 'record')} remain{'s' if left == 1 else ''}{busy}"
+        )
     if state.refused:
-        reasons.append(f"the disk refuses {state.refused} records, which wait in memory: {state.refusal}")
+        reasons.append(
+            f"the disk refuses {format_count(state.refused, 'record')}, in memory until it accepts them: {state.refusal}"
+        )
     if state.uncounted:
         reasons.append(f"the disk refuses the counts of {state.uncounted} lost records: {state.refusal}")
     if lost:
         counts = ", ".join(f"{reason} {count}" for reason, count in sorted(lost.items()))
-        reasons.append(f"{lost.total()} records were lost since the flush before: {counts}")
+        reasons.append(f"{format_count(lost.total(), 'record')} lost since the flush before: {counts}")
     return tuple(reasons)
 
 

@@ -8,6 +8,7 @@ from collections import Counter, deque
 from datetime import UTC, datetime
 
 from tooltrace.core import forking
+from tooltrace.core.plural import format_count
 from tooltrace.core.records import Loss, Record
 from tooltrace.faults import faults
 from tooltrace.recording.settings import Settings
@@ -158,9 +159,7 @@ class Writer:
             reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(losses.items()))
             where = "the table `losses` has the counts" if stored else "no table has the counts"
             why = f" ({self.refusal})" if self.refusal else ""
-            message = (
-                f"tooltrace lost {losses.total()} records ({reasons}): the journal could not be written{why}; {where}"
-            )
+            message = f"tooltrace lost {format_count(losses.total(), 'record')} ({reasons}): the journal could not be written{why}; {where}"
             faults.warn_once(message, message, counted=False)
         return new
 

@@ -10,9 +10,11 @@ from functools import cache
 from typing import Any
 
 from tooltrace import assets
+from tooltrace.core.plural import CountingFormatter
 
 LANGUAGES = {"en": "English", "zh": "中文"}
 DEFAULT = "en"
+_FORMATTER = CountingFormatter()
 
 
 class Translations:
@@ -29,7 +31,7 @@ class Translations:
         """Return the text of ``key`` with ``values`` inserted; the key itself if there is no text."""
         # A column without a text has a heading made of its name; any other key is shown as it is.
         text = self.column(key[7:]) if key.startswith("column.") else self._table.get(key, key)
-        return text.format(**values) if values else text
+        return _FORMATTER.format(text, **values) if values else text
 
     def column(self, name: str, query: str = "") -> str:
         """Return the heading of a result column; some columns have another heading in the result of ``query``."""

@@ -72,8 +72,3 @@ def interval(low: Any, high: Any, unit: str, words: Translations) -> str:
         return format_number(value, unit) if unit == "points" else figure(value, unit, words)
 
     return f"[{end(low, '-∞')}, {end(high, '∞')}]"
-
-
-def format_count(number: int, noun: str) -> str:
-    """Return ``number`` with its ``noun``, in the plural where it is not 1."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -9,6 +9,7 @@ from string import Formatter
 from typing import Any, Final
 
 from tooltrace.analysis.verdict import Clause, Figure, Sentence, Verdict
+from tooltrace.core.plural import with_noun
 from tooltrace.report.i18n import Translations
 from tooltrace.report.json_values import json_safe
 from tooltrace.report.numbers import UNKNOWN, figure
@@ -45,12 +46,15 @@ def pieces(sentence: Sentence, words: Translations) -> Iterator[Piece]:
 
 def _clause(clause: Clause, words: Translations) -> Iterator[Piece]:
     wording = (words.exact(clause.kind) or clause.wording) if clause.wording else words(f"sentence.{clause.kind}")
-    for literal, name, _, _ in Formatter().parse(wording):
+    for literal, name, noun, _ in Formatter().parse(wording):
         if literal:
             yield Piece(literal)
         if name:
             value = clause.values[name]
-            yield Piece(_text(value, words), name, value)
+            text = _text(value, words)
+            yield Piece(text, name, value)
+            if noun:
+                yield Piece(with_noun(text, noun).removeprefix(text))
 
 
 def _text(value: Figure, words: Translations) -> str:

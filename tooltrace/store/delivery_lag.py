@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from tooltrace.core.plural import format_count
 from tooltrace.errors import StoreError
 from tooltrace.store.delivery_cursors import DestinationFiles, destinations
 from tooltrace.store.paths import StorePaths
@@ -37,7 +38,7 @@ class DeliveryLag:
     """Time when it began to wait for this reason, UTC."""
 
     def __str__(self) -> str:
-        text = f"{self.sent:,} records sent, {self.pending:,} pending ({self.pending_bytes / 1e6:,.1f} MB"
+        text = f"{format_count(self.sent, 'record')} sent, {self.pending:,} pending ({self.pending_bytes / 1e6:,.1f} MB"
         text += f", the oldest for {self.lag_seconds:,.1f} s)" if self.pending else ")"
         text += f", {self.refused:,} refused" if self.refused else ""
         return text + (f"; since {self.error_at:%Y-%m-%d %H:%M:%S} UTC: {self.error}" if self.error_at else "")

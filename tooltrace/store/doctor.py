@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
+from tooltrace.core.plural import format_count
 from tooltrace.errors import StoreBusy, StoreDamaged, StoreError, StoreLocked
 from tooltrace.store import recovery
 from tooltrace.store.connection import opened
@@ -217,12 +218,12 @@ def _with_journal_problems(state: StoreReport) -> StoreReport:
 def _done(before: StoreReport, report: FoldReport, after: StoreReport) -> tuple[str, ...]:
     aside = [name for name in after.asides if name not in before.asides]
     steps = (
-        (report.rows, f"folded {report.rows} records into the database"),
-        (report.losses, f"counted {report.losses} lines that could not be read"),
+        (report.rows, f"folded {format_count(report.rows, 'record')} into the database"),
+        (report.losses, f"counted {format_count(report.losses, 'line')} that could not be read"),
         (report.removed, f"removed {report.removed} completely folded journals"),
         (before.leftovers, f"removed {len(before.leftovers)} temporary files"),
         (aside, f"moved damaged files aside: {', '.join(aside)}"),
-        (report.salvaged, f"recovered {report.salvaged} rows from damaged files"),
+        (report.salvaged, f"recovered {format_count(report.salvaged, 'row')} from damaged files"),
     )
     return tuple(sentence for happened, sentence in steps if happened)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from time import monotonic
 
 from tooltrace.core import forking
+from tooltrace.core.plural import format_count
 from tooltrace.faults import faults
 from tooltrace.store.flock import LOCK_SH, flock
 from tooltrace.store.fold_marker import FoldedOffset
@@ -191,7 +192,8 @@ class Journal:
             faults.count(reason, lost)
             action = "removed, replaced or moved" if reason == REMOVED else "truncated"
             faults.warn_once(
-                reason, f"the journal {self._place} was {action} while it was written: {lost} records are lost"
+                reason,
+                f"the journal {self._place} was {action} while it was written: {format_count(lost, 'record')} lost",
             )
 
     def _cut_to_whole_lines(self, lines: bytes) -> int:
