@@ -174,13 +174,7 @@ def queries_page() -> str:
 def _query(query: Query) -> str:
     header = query.header
     parts = [f"## {query.name}", f"**{safe(header.question)}**", _markdown(header.about)]
-    facts = [
-        f"{'Alias' if len(header.aliases) == 1 else 'Aliases'}: {', '.join(f'`{alias}`' for alias in header.aliases)}."
-        if header.aliases
-        else "",
-        _grouping(query),
-    ]
-    parts += [" ".join(filter(None, facts))]
+    parts.append(_grouping(query))
     if header.parameters:
         rows = [
             (f"`{p.name}`", p.type, "required" if p.required else _default(p.default), safe(p.meaning))

@@ -5,7 +5,6 @@
 -- span of another library, such as an agent run, a model response or a request.
 --
 -- group: pages
--- alias: trace_neighbors
 -- parameters:
 --   span_id  text = NULL  the span id of the attempt
 -- columns:

@@ -29,7 +29,6 @@
 -- errors has no results, and a group of results has no errors. A group of few attempts proves little: see too_few.
 --
 -- group: trust
--- alias: tool_checklist
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since        timestamp = NULL  attempts that started at this time or later

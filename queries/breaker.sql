@@ -14,7 +14,6 @@
 -- history.
 --
 -- group: failures
--- alias: circuit_breaker_simulation
 -- by: tool (default), version, agent, conversation, attributes; code, status, rule, rule_grade, day, hour
 -- parameters:
 --   since       timestamp = NULL  attempts that started at this time or later

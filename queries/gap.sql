@@ -12,7 +12,6 @@
 -- ten independent attempts, in 90 % where nearly all are right.
 --
 -- group: trust
--- alias: confidence_gap
 -- parameters:
 --   since   timestamp = NULL  attempts that started at this time or later
 --   until   timestamp = NULL  attempts that started before this time

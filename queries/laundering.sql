@@ -12,7 +12,6 @@
 -- contain the true value in 96 to 99 % of them (docs/explanation/coverage.md).
 --
 -- group: trust
--- alias: error_laundering
 -- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later

@@ -25,7 +25,6 @@
 -- (docs/explanation/coverage.md).
 --
 -- group: failures (first)
--- alias: hurt, impact
 -- by: tool (default), version, agent, conversation, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later

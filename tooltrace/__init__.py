@@ -10,7 +10,6 @@
 Every call becomes an OpenTelemetry span, a structured log line and a row in DuckDB.
 """
 
-import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -124,9 +123,6 @@ _MODULES = {
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first access, where not every process needs it."""
-    if name == "ToolError":
-        warnings.warn("tooltrace.ToolError is now called ErrorInfo", DeprecationWarning, stacklevel=2)
-        return ErrorInfo
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_MODULES[name]), name)

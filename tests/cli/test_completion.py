@@ -40,7 +40,7 @@ def files(folder: Path) -> dict[str, bytes]:
     [
         (["que"], ["query"]),
         (["query", "failure"], ["failure_rate"]),
-        (["query", "impa"], ["impact"]),
+        (["query", "rank"], ["ranking"]),
         (["query", "failure_rate", "--by", "too"], ["tool"]),
         (["query", "failure_rate", "--by", "tool,ver"], ["tool,version"]),
         (["query", "compare", "--by", "a"], ["agent", "attributes."]),

@@ -311,12 +311,3 @@ class TestFile:
 
 def test_the_command_is_listed(run):
     assert "label" in run("--help").stdout
-
-
-def test_the_old_names_of_the_labeler_still_work_with_a_warning(run, history, outcomes):
-    done = run("label", "call_3", "--wrong", "--by", "ann", "--kind", "person")
-    assert done.exit_code == 0
-    assert "--by is now called --labeler" in done.stderr
-    assert "--kind is now called --labeler-kind" in done.stderr
-    assert outcomes("labeler, labeler_kind") == [("ann", "person")]
-    assert "--by" not in run("label", "--help").stdout

@@ -139,16 +139,3 @@ def test_the_explained_sql_can_be_run_unchanged(run):
     plain = run("query", "failure_rate", "--format", "json").stdout
     text = run("query", "failure_rate", "--explain").stdout
     assert json.loads(run("sql", "--format", "json", input=text).stdout) == json.loads(plain)
-
-
-def test_an_alias_runs_the_same_query_and_is_listed_with_it(run):
-    assert run("query", "impact", "--explain").stdout == run("query", "ranking", "--explain").stdout
-    listed = json.loads(run("query", "--all", "--format", "json").stdout)
-    assert {row["query"]: row["alias"] for row in listed if row["alias"]} == {
-        "audit": "tool_checklist",
-        "breaker": "circuit_breaker_simulation",
-        "gap": "confidence_gap",
-        "laundering": "error_laundering",
-        "ranking": "hurt, impact",
-    }
-    assert "did you mean 'impact'?" in run("query", "impacts").stderr

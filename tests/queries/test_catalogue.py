@@ -116,10 +116,3 @@ def test_query_store_keeps_the_order_of_rows(stored, make):
 def test_query_store_raises_for_a_missing_store(tmp_path):
     with pytest.raises(StoreMissing, match="nowhere.duckdb"):
         query_store(tmp_path / "nowhere.duckdb", "errors")
-
-
-def test_an_alias_is_neither_a_name_nor_twice():
-    aliases = [alias for query in catalogue().values() for alias in query.header.aliases]
-    assert len(set(aliases)) == len(aliases) == 7
-    assert not set(aliases) & set(catalogue())
-    assert find("impact") is find("hurt") is find("ranking")

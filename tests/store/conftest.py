@@ -19,7 +19,6 @@ from tooltrace.core.records import ToolCall
 from tooltrace.redact.snapshot import Json
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
-from tooltrace.store.schema import TABLES
 
 START = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 MakeCall = Callable[..., ToolCall]
@@ -117,35 +116,3 @@ def run(child: Callable[..., subprocess.Popen[str]]) -> Callable[..., str]:
         return out.strip()
 
     return run
-
-
-COLUMNS_OF_VERSION_3 = {
-    "attempts": (
-        "tool tool_version tool_type call_id attempt trace_id span_id parent_span_id conversation_id agent started_at "
-        "duration_ms first_item_ms consumer_ms status ending code error_type error_message retryable suggestion "
-        "confidence signals next_action cached text seen_text arguments result stats context attributes rule "
-        "rule_grade truncated redacted service host pid recorder_version tool_description user_message explanation "
-        "sources full_sizes flags"
-    ),
-    "outcomes": "call_id span_id correct score labeler reason labeled_at",
-    "gate_events": "call_id span_id kind decision asked_at answered_at answered_by note changed resumed_span_id",
-    "messages": "call_id span_id style text sha256 length error at",
-    "losses": "reason count at detail service host pid",
-    "spans": (
-        "trace_id span_id parent_span_id name span_kind started_at duration_ms status status_message attributes "
-        "events links scope scope_version service host pid"
-    ),
-    "journals": "name folded_bytes",
-}
-"""The columns of the tables of version 3. The tables of version 1 among them had the same columns."""
-
-
-def later_columns() -> list[tuple[str, str]]:
-    """The columns that migrations have added since to the tables of version 3, each with its table."""
-    return [
-        (table.name, name)
-        for table in TABLES
-        if table.name in COLUMNS_OF_VERSION_3
-        for name in (*table.names, *(column.name for column in table.hashes))
-        if name not in COLUMNS_OF_VERSION_3[table.name].split()
-    ]

@@ -14,7 +14,7 @@ from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
 
-from .conftest import START, Write, later_columns
+from .conftest import START, Write
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 READING = "SELECT status, code, rule, rule_grade, status_recorded, reading_recorded FROM attempts ORDER BY started_at"
@@ -161,33 +161,3 @@ def test_every_view_has_the_corrected_status(store: StorePaths, write: Write, ro
     write(failed, correction())
     assert rows("SELECT status, status_recorded FROM tool_calls") == [("success", "error")]
     assert rows("SELECT status, failures, code FROM calls") == [("success", 0, None)]
-
-
-def test_a_store_of_version_3_is_read_and_corrected(store: StorePaths, write: Write, rows: Rows, failed: Any) -> None:
-    from tooltrace.store import migrations
-    from tooltrace.store.connection import attach, connect, detach
-
-    write(failed)
-    fold(store)
-    con = connect()
-    attach(con, store, read_only=False)
-    for view in ("judged", "sources", "calls", "tool_calls"):
-        con.execute(f"DROP VIEW store.{view}")
-    con.execute("DROP TABLE store.corrections")
-    for table, column in later_columns():
-        con.execute(f"ALTER TABLE store.{table} DROP COLUMN {column}")
-    con.execute(
-        "DROP VIEW store.pruned_attempts; DROP TABLE store.rollups; DROP TABLE store.saved_queries; DROP TABLE store.exports; "
-        "DROP TABLE store.repeated_calls"
-    )
-    con.execute("INSERT INTO store.outcomes VALUES ('c1', NULL, true, NULL, 'ann', NULL, TIMESTAMP '2026-01-03')")
-    con.execute("UPDATE store.meta SET value = '3' WHERE key = 'schema_version'")
-    detach(con)
-    con.close()
-    assert rows("SELECT status, status_recorded FROM tool_calls") == [("error", None)]
-    assert rows("SELECT labeler, labeler_kind, target_kind FROM outcomes") == [("ann", None, None)]
-    assert rows("SELECT correct FROM judged") == [(True,)]
-    write(correction())
-    fold(store)
-    assert rows(READING) == CORRECTED
-    assert rows("SELECT value FROM store.meta WHERE key = 'schema_version'") == [(str(migrations.SCHEMA_VERSION),)]

@@ -244,18 +244,20 @@ def test_a_damaged_write_ahead_log_loses_nothing(
     assert rows("SELECT count(*), count(DISTINCT span_id) FROM tool_calls") == [(200, 200)]
 
 
-def test_a_store_of_a_newer_version_is_not_changed(store: StorePaths, write: Any, call: Any) -> None:
+def test_a_store_with_another_schema_is_refused_with_the_way_out_and_not_changed(
+    store: StorePaths, write: Any, call: Any
+) -> None:
     write(call(1))
     fold(store)
     with duckdb.connect(str(store.database)) as con:
-        con.execute("UPDATE meta SET value = '99' WHERE key = 'schema_version'")
+        con.execute("UPDATE meta SET value = 'other' WHERE key = 'schema'")
     before = store.database.read_bytes()
     path = write(call(2))
-    with pytest.raises(StoreError, match="upgrade tooltrace"):
+    with pytest.raises(StoreError, match=r"another schema \(other\).* export jsonl .* import ") as refused:
         fold(store)
-    with pytest.raises(StoreError, match="upgrade tooltrace"), open_reader(store):
+    with pytest.raises(StoreError, match="another schema"), open_reader(store):
         pass
-    assert any("upgrade" in problem for problem in examine(store).problems)
+    assert str(refused.value) in examine(store).problems
     assert not examine(store).asides
     assert path.exists()
     assert store.database.read_bytes() == before

@@ -30,7 +30,7 @@ def test_a_store_in_use(store: StorePaths, write: Any, call: Any) -> None:
     seen = examine(store)
     assert seen.exists
     assert seen.problems == ()
-    assert seen.schema_version == schema.SCHEMA_VERSION
+    assert seen.schema == schema.SCHEMA
     assert seen.rows == {
         "tool_calls": 1,
         "outcomes": 0,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import lzma
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,8 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from tests.examples import examples
-from tests.stores import create_new_stores, write_records
-from tooltrace.analysis import run
+from tests.stores import write_records
 from tooltrace.core.records import Correction, ToolCall
 from tooltrace.redact.redaction import Redaction
 from tooltrace.store import insertion
@@ -36,8 +34,6 @@ from tooltrace.store.retention import PrunePolicy
 from .conftest import START, MakeCall, Write, make_call
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
-VERSION_7 = Path(__file__).with_name("version_7.duckdb.xz")
-"""A store that the code before version 8 made: 60 attempts, of which some are of one call, and two labels."""
 NUMBERS = """
 SELECT count(*) FROM attempts
 WHERE call_hash IS DISTINCT FROM text_key(call_key(tool, call_id, conversation_id, host, pid))
@@ -229,21 +225,3 @@ def test_the_numbers_of_another_hash_are_computed_again(
     fold(store)
     require_exact(store)
     assert rows("SELECT count(*) FROM repeated_calls") == [(2,)]
-
-
-def test_a_store_of_version_7_is_migrated(store: StorePaths, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
-    create_new_stores(monkeypatch)
-    store.database.write_bytes(lzma.decompress(VERSION_7.read_bytes()))
-    with opened(store, read_only=True) as con:
-        assert con.execute("SELECT value FROM store.meta WHERE key = 'schema_version'").fetchall() == [("7",)]
-        before = con.execute("SELECT * FROM store.attempts ORDER BY span_id").fetchall()
-    assert rows("SELECT * EXCLUDE (call_hash, cluster_hash) FROM attempts ORDER BY span_id") == before
-    assert rows("SELECT value FROM store.meta WHERE key = 'schema_version'") == [("8",)]
-    require_exact(store)
-    assert rows("SELECT count(*) FROM repeated_calls") == [(15,)]
-    write_records(store, make_call(900, call_id="call_1", conversation_id="conversation_0", attempt=2))
-    fold(store)
-    require_exact(store)
-    with open_reader(store) as con:
-        rates = run(con, "failure_rate", until=datetime(2026, 3, 2, tzinfo=UTC)).fetchall()
-    assert sum(row[1] for row in rates) == 61

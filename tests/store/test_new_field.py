@@ -1,4 +1,4 @@
-"""A field that is added by one line and one migration is in the row, the span, the docs, the files and the redaction."""
+"""A next version with one more field: a store is refused without a step, and migrated by one; the field is everywhere."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any
 from tests.store.conftest import PRELUDE
 from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.schema import SCHEMA
 
 ADDED = """
-    tokens: Annotated[int | None, About("Tokens that the tool used.", "tooltrace.tokens", late=True)] = None
-    answer: Annotated[Json | None, About("Its answer.", "tooltrace.answer", content=True, late=True)] = None
+    tokens: Annotated[int | None, About("Tokens that the tool used.", "tooltrace.tokens")] = None
+    answer: Annotated[Json | None, About("Its answer.", "tooltrace.answer", content=True)] = None
 """
 
 WITH_THE_FIELD = f"""
@@ -37,13 +38,34 @@ sys.meta_path.insert(0, Finder())
 """
 
 MIGRATION = """
-from tooltrace.store import migrations, schema
+import duckdb
+from tooltrace.errors import StoreError
+from tooltrace.store import migrations
+from tooltrace.store.connection import opened
+
+def refusal():
+    try:
+        with reading(paths):
+            return None
+    except StoreError as error:
+        return str(error)
+
 def to_next(con):
     con.execute("ALTER TABLE store.attempts ADD COLUMN tokens BIGINT")
     con.execute("ALTER TABLE store.attempts ADD COLUMN answer JSON")
-newest = schema.SCHEMA_VERSION + 1
-migrations.migrate.__kwdefaults__ = {"steps": {**migrations.STEPS, newest: to_next}, "newest": newest}
-migrations.check.__kwdefaults__ = migrations.checked_version.__kwdefaults__ = {"newest": newest}
+
+def to_nowhere(con):
+    to_next(con)
+    raise duckdb.OperationalError("no")
+
+before = sys.argv[2]
+assert f"another schema ({before})" in refusal(), refusal()
+migrations.STEPS[before] = to_nowhere
+assert refusal() is not None
+with opened(paths, read_only=True) as con:
+    assert migrations.schema_of(con) == before
+    assert "tokens" not in [row[0] for row in con.execute("DESCRIBE store.attempts").fetchall()]
+migrations.STEPS[before] = to_next
 """
 
 USE = """
@@ -77,10 +99,9 @@ fresh = StorePaths.of(sys.argv[1] + ".fresh")
 journal = Journal(fresh.journal)
 journal.write(encode(one))
 journal.close()
-migrations.migrate.__kwdefaults__ = {"steps": migrations.STEPS, "newest": schema.SCHEMA_VERSION}
 fold(fresh)
 with reading(fresh) as db:
-    assert [row[0] for row in db.sql("DESCRIBE attempts").fetchall()] == names, "columns of a new store stand elsewhere"
+    assert {row[0] for row in db.sql("DESCRIBE attempts").fetchall()} == set(names), "a new store has other columns"
 
 form = span_codec.encode(one)
 assert form.attributes["tooltrace.tokens"] == 7
@@ -98,9 +119,9 @@ assert record_from(ToolCall, row, FROM_TEXT).tokens == 7
 """
 
 
-def test_one_line_and_one_migration_add_a_field(store: StorePaths, write: Any, call: Any) -> None:
+def test_one_line_and_one_step_add_a_field(store: StorePaths, write: Any, call: Any) -> None:
     write(call(1))
     fold(store)
-    command = [sys.executable, "-c", WITH_THE_FIELD + PRELUDE + MIGRATION + USE, str(store.database)]
+    command = [sys.executable, "-c", WITH_THE_FIELD + PRELUDE + MIGRATION + USE, str(store.database), SCHEMA]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert done.returncode == 0, done.stderr

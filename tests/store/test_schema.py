@@ -1,4 +1,4 @@
-"""The schema: every column is a field of its record and described, and an older store is brought to it once."""
+"""The schema: every column is a field of its record and described."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ import duckdb
 import pytest
 from msgspec.structs import replace
 
-from tests.store.conftest import later_columns
 from tests.stores import create_new_stores
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.redact.snapshot import Json
-from tooltrace.store import migrations
-from tooltrace.store.connection import attach, connect, detach
 from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
@@ -27,7 +24,6 @@ from tooltrace.store.schema import (
     LOSSES,
     MESSAGES,
     OUTCOMES,
-    SCHEMA_VERSION,
     SPANS,
     TABLES,
     Table,
@@ -47,7 +43,6 @@ PUBLIC = """tool tool_version tool_type call_id attempt trace_id span_id parent_
 duration_ms first_item_ms consumer_ms status ending code error_type error_message retryable suggestion confidence signals
 next_action cached text seen_text arguments result stats context attributes rule rule_grade truncated redacted service host
 pid recorder_version""".split()
-LATER = "tool_description user_message explanation sources full_sizes flags".split()
 
 
 @pytest.fixture(autouse=True)
@@ -90,10 +85,9 @@ def hints_of(record: type[Record]) -> dict[str, str]:
     }
 
 
-def test_the_public_columns_come_first_in_their_order() -> None:
-    assert list(ATTEMPTS.names[: len(PUBLIC)]) == PUBLIC
-    assert list(ATTEMPTS.names[len(PUBLIC) :][: len(LATER)]) == LATER
-    assert list(VIEWS[0].columns)[: len(PUBLIC)] == PUBLIC
+def test_the_public_columns_have_their_order() -> None:
+    for names in (ATTEMPTS.names, VIEWS[0].columns):
+        assert [name for name in names if name in PUBLIC] == PUBLIC
 
 
 def test_all_tables_views_and_columns_are_described(store: StorePaths, write: Any, call: Any) -> None:
@@ -229,175 +223,6 @@ class reading_keeps_from_folding:  # noqa: N801 - reads as a with statement
 
     def __exit__(self, *exception: object) -> None:
         self._lease.__exit__(None, None, None)
-
-
-def older(store: StorePaths) -> None:
-    """A store as a made-up version 1 left it: without the columns of which version 2 and 3 were made."""
-    con = connect()
-    attach(con, store, read_only=False)
-    migrations.create(con)
-    con.execute("DROP VIEW store.sources; DROP VIEW store.calls; DROP VIEW store.tool_calls; DROP VIEW store.gates")
-    con.execute("ALTER TABLE store.attempts DROP COLUMN flags; ALTER TABLE store.attempts DROP COLUMN agent")
-    con.execute(
-        "INSERT INTO store.attempts BY NAME SELECT 'old' AS tool, 'c0' AS call_id, 1 AS attempt, 't' AS trace_id, "
-        "'old' AS span_id, TIMESTAMP '2025-01-01' AS started_at, 'returned' AS ending"
-    )
-    con.execute("UPDATE store.meta SET value = '1'")
-    detach(con)
-    con.close()
-
-
-def test_an_older_store_is_migrated_once(
-    store: StorePaths, write: Any, call: Any, rows: Rows, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    older(store)
-    taken: list[Any] = []
-
-    def to_2(con: Any) -> None:
-        taken.append(2)
-        con.execute("ALTER TABLE store.attempts ADD COLUMN flags JSON")
-
-    def to_3(con: Any) -> None:
-        taken.append(3)
-        con.execute("ALTER TABLE store.attempts ADD COLUMN agent VARCHAR")
-
-    monkeypatch.setattr(
-        migrations.migrate,
-        "__kwdefaults__",
-        {
-            "steps": {2: to_2, 3: to_3, **dict.fromkeys(range(4, SCHEMA_VERSION + 1), taken.append)},
-            "newest": SCHEMA_VERSION,
-        },
-    )
-    monkeypatch.setattr(migrations.check, "__kwdefaults__", {"newest": SCHEMA_VERSION})
-    write(call(1, agent="bob", flags=Json('["x"]')))
-    assert fold(store).rows == 1
-    write(call(2))
-    assert fold(store).rows == 1
-    assert len(taken) == SCHEMA_VERSION - 1, "each step once"
-    assert taken[:2] == [2, 3]
-    assert rows("SELECT call_id, agent, flags FROM tool_calls ORDER BY started_at") == [
-        ("c0", None, None), ("c1", "bob", '["x"]'), ("c2", None, None),
-    ]  # fmt: skip
-    assert rows("SELECT value FROM store.meta WHERE key = 'schema_version'") == [(str(SCHEMA_VERSION),)]
-    assert rows("SELECT count(*) FROM store.calls") == [(3,)]
-
-
-def test_a_migration_that_fails_changes_nothing(store: StorePaths) -> None:
-    older(store)
-
-    def fails(con: Any) -> None:
-        con.execute("ALTER TABLE store.attempts ADD COLUMN flags JSON")
-        raise duckdb.OperationalError("no")
-
-    con = connect()
-    attach(con, store, read_only=False)
-    with pytest.raises(duckdb.OperationalError):
-        migrations.migrate(con, "here", steps={2: fails}, newest=2)
-    assert migrations.version_of(con) == 1
-    assert "flags" not in [row[0] for row in con.execute("DESCRIBE store.attempts").fetchall()]
-    con.close()
-
-
-def as_version_1(store: StorePaths) -> None:
-    """The database as version 1 had it: its two tables under the names that are views now, and no messages."""
-    con = connect()
-    attach(con, store, read_only=False)
-    for view in ("sources", "calls", "gates", "tool_calls"):
-        con.execute(f"DROP VIEW store.{view}")
-    for table, column in later_columns():
-        con.execute(f"ALTER TABLE store.{table} DROP COLUMN {column}")
-    con.execute("ALTER TABLE store.attempts RENAME TO tool_calls")
-    con.execute("ALTER TABLE store.gate_events RENAME TO gates")
-    con.execute("DROP TABLE store.messages")
-    con.execute("DROP TABLE store.spans")
-    con.execute("DROP TABLE store.corrections")
-    con.execute("DROP TABLE store.rollups")
-    con.execute("DROP TABLE store.exports")
-    con.execute("DROP TABLE store.repeated_calls")
-    con.execute("DROP TABLE store.saved_queries")
-    con.execute("UPDATE store.meta SET value = '1'")
-    detach(con)
-    con.close()
-
-
-@pytest.mark.parametrize("every", ["4", pytest.param("1", marks=pytest.mark.deep)])
-def test_a_migration_that_is_killed_at_any_step_leaves_a_complete_store(
-    store: StorePaths, write: Any, call: Any, run: Any, every: str
-) -> None:
-    write(call(1))
-    fold(store)
-    as_version_1(store)
-    output = run(
-        """
-        import shutil
-        import duckdb
-        from tooltrace.store import migrations
-        from tooltrace.store.connection import attach, connect
-
-        class Killed:
-            def __init__(self, con, last):
-                self.con, self.left = con, last
-            def execute(self, *arguments):
-                if self.left == 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                self.left -= 1
-                return self.con.execute(*arguments)
-
-        def in_child(work):
-            pid = os.fork()
-            if pid == 0:
-                try:
-                    work()
-                except BaseException as error:
-                    print(error, flush=True)
-                    os._exit(1)
-                os._exit(0)
-            return os.waitpid(pid, 0)[1]
-
-        def migrate(last):
-            con = connect()
-            attach(con, paths, read_only=False)
-            killed = Killed(con, last)
-            migrations.migrate(killed, "here")
-            statements.write_text(str(last - killed.left))
-
-        def verify():
-            with reading(paths) as con:
-                assert con.sql("SELECT call_id FROM calls").fetchall() == [("c1",)]
-                assert migrations.has_current_views(con), "the views are missing"
-
-        original = paths.database.with_name("original.duckdb")
-        statements = paths.database.with_name("statements")
-        paths.database.rename(original)
-        shutil.copy(original, paths.database)
-        assert in_child(lambda: migrate(10_000)) == 0
-        total = int(statements.read_text())
-        steps = [*range(1, 24, 2), *range(24, total - 4, total // 8), *range(total - 4, total)]
-        for last in steps[::int(sys.argv[2])]:
-            for path in (paths.database, paths.wal):
-                path.unlink(missing_ok=True)
-            shutil.copy(original, paths.database)
-            assert in_child(lambda: migrate(last)) == signal.SIGKILL, last
-            assert in_child(verify) == 0, last
-        print(total > 50)
-        """,
-        every,
-    )
-    assert output == "True"
-
-
-def test_a_store_of_version_1_is_read_and_folded_into(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
-    write(call(1), Gate(call_id="c1", span_id="g", kind="input", asked_at=call(1).started_at))
-    fold(store)
-    as_version_1(store)
-    assert rows("SELECT call_id, seen_hash FROM tool_calls") == [("c1", None)], "asked with nothing new to fold"
-    as_version_1(store)
-    write(call(2))
-    fold(store)
-    assert rows("SELECT call_id FROM calls ORDER BY 1") == [("c1",), ("c2",)]
-    assert rows("SELECT kind FROM gates") == [("input",)]
-    assert rows("SELECT count(*) FROM spans") == [(0,)]
 
 
 def test_a_span_of_another_library_is_one_row_however_often_it_comes(store: StorePaths, write: Any, rows: Rows) -> None:

@@ -70,20 +70,20 @@ FOREIGN: dict[str, tuple[Callable[[Path], object], str]] = {
         "a DuckDB database of another program (tables 'meta')",
     ),
     "duckdb with a table meta of the same columns": (
-        lambda path: database(path, "meta AS SELECT 'schema_version' AS key, 'x' AS value"),
+        lambda path: database(path, "meta AS SELECT 'schema' AS key, 'x' AS value"),
         "a DuckDB database of another program (tables 'meta')",
     ),
-    "duckdb with the schema version of a store": (
-        lambda path: database(path, "meta AS SELECT 'schema_version' AS key, '7' AS value"),
+    "duckdb with the schema of a store": (
+        lambda path: database(path, "meta AS SELECT 'schema' AS key, '7' AS value"),
         "a DuckDB database of another program (tables 'meta')",
     ),
     "duckdb with a view meta alone": (
-        lambda path: created(path, "VIEW meta AS SELECT 'schema_version' AS key, '7' AS value"),
+        lambda path: created(path, "VIEW meta AS SELECT 'schema' AS key, '7' AS value"),
         "a DuckDB database of another program (views 'meta')",
     ),
     "duckdb with a view of the name of a table": (
         lambda path: created(
-            path, "VIEW attempts AS SELECT 1 AS n", "TABLE meta AS SELECT 'schema_version' AS key, '7' AS value"
+            path, "VIEW attempts AS SELECT 1 AS n", "TABLE meta AS SELECT 'schema' AS key, '7' AS value"
         ),
         "a DuckDB database of another program (tables 'meta')",
     ),

@@ -1,4 +1,4 @@
-"""The Python API as a user sees it: signatures, help texts, misspelled and old names, and the exceptions."""
+"""The Python API as a user sees it: signatures, help texts, misspelled names, and the exceptions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import itertools
 import pkgutil
 import pydoc
 import rlcompleter
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal, Unpack, get_origin
@@ -188,58 +187,6 @@ def test_a_checked_function_keeps_its_name_its_kind_and_its_signature() -> None:
     assert asyncio.run(fetch("a", timeout=2.0)) == "a"
     with pytest.raises(TypeError, match="did you mean 'timeout'"):
         asyncio.run(fetch("a", timout=2.0))  # type: ignore[call-arg]
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (lambda: tt.context(agent_name="clerk"), "context(agent_name=…) is now called agent="),  # type: ignore[call-arg]
-        (lambda: tt.configure(service_name="shop"), "configure(service_name=…) is now called service="),  # type: ignore[call-arg]
-        (lambda: tt.label(call_id="c", correct=True, source="ann"), "label(source=…) is now called labeler="),  # type: ignore[call-arg]
-        (lambda: tt.label(call_id="c", correct=True, kind="agent"), "label(kind=…) is now called labeler_kind="),  # type: ignore[call-arg]
-        (lambda: tt.outcome_from(lambda row: None, labeler="x", kind="agent"), "outcome_from(kind=…) is now called labeler_kind="),  # type: ignore[call-arg]
-        (lambda: tt.ToolError, "tooltrace.ToolError is now called ErrorInfo"),
-    ],
-)  # fmt: skip
-def test_an_old_spelling_works_with_a_warning_at_the_callers_line(
-    old: Callable[[], object], new: str, store: Path
-) -> None:
-    tt.configure(store=store)
-
-    @tt.trace_tool
-    def look() -> int:
-        return 1
-
-    look()
-    with warnings.catch_warnings(record=True) as issued:
-        warnings.simplefilter("always")
-        old()
-    [warning] = [each for each in issued if each.category is DeprecationWarning]
-    assert new in str(warning.message)
-    assert warning.filename == __file__
-
-
-def test_an_old_spelling_has_the_same_effect(store: Path) -> None:
-    tt.configure(store=store)
-
-    @tt.trace_tool
-    def look() -> int:
-        return 1
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        with tt.context(agent_name="clerk", call_id="c"):  # type: ignore[call-arg]
-            look()
-        tt.label(call_id="c", correct=True, source="ann", kind="person")  # type: ignore[call-arg]
-        assert tt.ToolError is tt.ErrorInfo
-    with tt.connect() as db:
-        assert db.execute("SELECT agent FROM tool_calls").fetchall() == [("clerk",)]
-        assert db.execute("SELECT labeler, labeler_kind FROM outcomes").fetchall() == [("ann", "person")]
-
-
-def test_both_spellings_at_once_are_refused() -> None:
-    with pytest.raises(TypeError, match="pass 'agent' only"):
-        tt.context(agent="a", agent_name="b")  # type: ignore[call-arg]
 
 
 def test_tooltrace_errors_has_every_exception_that_a_user_may_catch() -> None:

@@ -21,13 +21,10 @@ def catalogue() -> dict[str, Query]:
 
 
 def find(name: str) -> Query:
-    """Return the query of that name or alias. Raises UnknownQuery with the nearest name."""
+    """Return the query of that name. Raises UnknownQuery with the nearest name."""
     names = _names()
     if name in names:
         return _loaded(_FOLDER / f"{name}.sql")
-    aliases = _aliases()
-    if name in aliases:
-        return aliases[name]
     similar = nearest(name)
     hint = f"did you mean {similar!r}?" if similar else f"the queries are {', '.join(each.name for each in listed())}"
     raise UnknownQuery(f"no query {name!r}: {hint}")
@@ -39,8 +36,8 @@ def listed() -> list[Query]:
 
 
 def nearest(name: str) -> str | None:
-    """Return the name or alias that is similar to ``name``; None where no query has one."""
-    return next(iter(difflib.get_close_matches(name, [*_names(), *_aliases()], 1, 0.5)), None)
+    """Return the name that is similar to ``name``; None where no query has one."""
+    return next(iter(difflib.get_close_matches(name, _names(), 1, 0.5)), None)
 
 
 def has(name: str) -> bool:
@@ -52,11 +49,6 @@ def has(name: str) -> bool:
 @cache
 def _names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.sql")))
-
-
-@cache
-def _aliases() -> dict[str, Query]:
-    return {alias: query for query in catalogue().values() for alias in query.header.aliases}
 
 
 @cache

@@ -7,7 +7,6 @@
     -- What a row is, what counts, and how to read it (optional, any length).
     --
     -- group: failures (first)
-    -- alias: failures
     -- by: tool (default), version, attributes
     -- parameters:
     --   min_n  integer = 20  a group of fewer attempts is marked too_few
@@ -21,7 +20,7 @@
     -- source: where the formula comes from
 
 ``group`` is one of GROUPS; ``(first)`` marks a query that ``tooltrace query`` lists without ``--all``. Those of the group
-``pages`` are parts of pages and commands, and not listed. ``alias`` are other names of the query (optional). Omit ``by`` where rows are not grouped; dimensions behind a ``;`` in
+``pages`` are parts of pages and commands, and not listed. Omit ``by`` where rows are not grouped; dimensions behind a ``;`` in
 it vary within a history and do not split it (see the regions in ``templating``); with ``none (default)`` as its first
 item, the rows are grouped only if that is asked for. ``important`` are the columns that a
 narrow table shows first (optional: the order of ``columns``), ``hidden`` the columns without which a row says nothing: a
@@ -73,7 +72,7 @@ GROUPS = {
 
 _UNGROUPED = "none (default), "
 """Beginning of ``by`` where the rows are not grouped by default."""
-_SECTION = re.compile(r"(group|alias|by|parameters|columns|important|hidden|verdict|next|source):\s*(.*)")
+_SECTION = re.compile(r"(group|by|parameters|columns|important|hidden|verdict|next|source):\s*(.*)")
 _TEXTS = ("verdict", "next", "source")
 """Sections whose text begins on the line of their name."""
 _PICK = re.compile(r"first|top|(?:max|false)\((\w+)\)")
@@ -91,8 +90,6 @@ class QueryHeader:
     """The group of questions that the query belongs to."""
     is_first: bool = False
     """Whether short lists of queries have it."""
-    aliases: tuple[str, ...] = ()
-    """Other names of the query."""
     by: tuple[str, ...] = ()
     """Dimensions that the rows can be grouped by."""
     within: tuple[str, ...] = ()
@@ -158,8 +155,6 @@ def _start_section(heading: QueryHeader, section: str, rest: str, parser: _Heade
         return _by(heading, rest, parser)
     if section == "group":
         return _group(heading, rest, parser)
-    if section == "alias":
-        return _aliases(heading, rest, parser)
     names = tuple(part.strip() for part in rest.split(","))
     if section == "important":
         return replace(heading, important=names)
@@ -177,13 +172,6 @@ def _group(heading: QueryHeader, rest: str, parser: _HeaderParser) -> QueryHeade
     if name not in GROUPS:
         raise parser.fault(f"'group:' is one of {', '.join(GROUPS)}, with or without ' (first)'; got {rest!r}")
     return replace(heading, group=name, is_first=bool(mark))
-
-
-def _aliases(heading: QueryHeader, rest: str, parser: _HeaderParser) -> QueryHeader:
-    aliases = tuple(part.strip() for part in rest.split(","))
-    if wrong := next((alias for alias in aliases if not alias.isidentifier()), None):
-        raise parser.fault(f"an alias must be a name of letters, digits and _; got {wrong!r}")
-    return replace(heading, aliases=aliases)
 
 
 def _by(heading: QueryHeader, rest: str, parser: _HeaderParser) -> QueryHeader:

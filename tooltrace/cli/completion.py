@@ -68,8 +68,6 @@ def complete_queries(_ctx: click.Context) -> Iterable[tuple[str, str]]:
     """Complete the name of a query."""
     for query in catalog.listed():
         yield query.name, query.question
-        for alias in query.header.aliases:
-            yield alias, query.question
 
 
 @_completing

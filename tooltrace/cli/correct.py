@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tooltrace.cli.errors import UsageError
-from tooltrace.cli.options import examples, place_option, renamed
+from tooltrace.cli.options import examples, place_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.errors import LabelError
 from tooltrace.labels.correction import make_correction
@@ -30,7 +30,6 @@ from tooltrace.store.result import Statement
 )
 @click.option("--code", help="Error code, such as TIMEOUT, for an error or a partial result.")
 @click.option("--labeler", default="human", show_default=True, help="Name of the person who corrects.")
-@click.option("--by", hidden=True)
 @click.option("--reason", help="Reason for the correction.")
 @click.option("--span", is_flag=True, help="CALL_ID is a span id: correct one attempt instead of the call's last.")
 @place_option
@@ -40,7 +39,6 @@ def correct(
     status: str,
     code: str | None,
     labeler: str,
-    by: str | None,
     reason: str | None,
     span: bool,
     store: StoreBackend,
@@ -52,7 +50,6 @@ def correct(
     precedes those of 'tooltrace reread'. A correction is not a label: it states what happened, not whether the result
     was right.
     """
-    labeler = renamed("--by", by, "--labeler") or labeler
     if not labeler.strip():
         raise UsageError("--labeler must not be blank: pass the name of the person; nothing was recorded")
     of_call, of_span = (None, call_id) if span else (call_id, None)

@@ -100,9 +100,6 @@ def deliver(store: Path, specs: Sequence[DestinationSpec], target: Target, stop:
         )
     # All are made first: an invalid destination fails before any other begins.
     destinations = [(spec, spec.make(target)) for spec in specs]
-    paths = StorePaths.of(store)
-    for spec in specs:  # before the threads start, which would block each other on the earlier cursor's lock
-        spec.take_over(paths)
     failures = run_until_stopped(
         stop,
         [partial(_deliver, store, spec, destination, stop, follow=follow) for spec, destination in destinations],
@@ -121,7 +118,7 @@ def _deliver(store: Path, spec: DestinationSpec, destination: Destination, stop:
     files = DestinationFiles.of(store, spec.name)
     lock = files.lock()
     try:
-        _acquire(files, spec, lock, stop, follow=follow)
+        _acquire(spec, lock, stop, follow=follow)
         if stop.is_set():
             return
         pace = RetryPolicy() if follow else RetryPolicy(longest=10.0, give_up=PENDING_SECONDS)
@@ -142,16 +139,13 @@ def _deliver(store: Path, spec: DestinationSpec, destination: Destination, stop:
         lock.release()
 
 
-def _acquire(files: DestinationFiles, spec: DestinationSpec, lock: Lock, stop: Event, *, follow: bool) -> None:
-    def try_lock() -> bool:
-        return lock.try_exclusive() and spec.take_over(files.paths)
-
-    if try_lock():
+def _acquire(spec: DestinationSpec, lock: Lock, stop: Event, *, follow: bool) -> None:
+    if lock.try_exclusive():
         return
     if not follow:
         raise CommandError(f"another process is delivering to {spec.name}: wait for it to end, or stop it")
     click.echo(f"Another process is delivering to {spec.name}; waiting for it to end.", err=True)
-    while not try_lock() and not stop.wait(1.0):
+    while not lock.try_exclusive() and not stop.wait(1.0):
         pass
 
 

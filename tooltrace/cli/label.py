@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tooltrace.cli.errors import UsageError
-from tooltrace.cli.options import examples, place_option, renamed
+from tooltrace.cli.options import examples, place_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.core.plural import format_count
 from tooltrace.errors import LabelError, StoreError, UnsupportedByStore
@@ -47,8 +47,6 @@ _LABELER_KIND = click.Choice(["person", "rule", "agent"])
     help="Name of the labeler; with --file, for rows without a labeler.",
 )
 @click.option("--labeler-kind", type=_LABELER_KIND, help="Kind of the labeler; 'human' is a person.")
-@click.option("--by", hidden=True)
-@click.option("--kind", type=_LABELER_KIND, hidden=True)
 @click.option("--reason", help="Reason for the label.")
 @click.option("--span", is_flag=True, help="CALL_ID is a span id: label one attempt instead of the call.")
 @click.option("--conversation", metavar="ID", help="Label this conversation: whether it reached its goal.")
@@ -62,8 +60,6 @@ def label(
     score: float | None,
     labeler: str,
     labeler_kind: str | None,
-    by: str | None,
-    kind: str | None,
     reason: str | None,
     span: bool,
     conversation: str | None,
@@ -77,8 +73,6 @@ def label(
     labeled_at (UTC unless it names a zone). Values of 'correct': true or false, yes or no, right or wrong, 1 or 0. Rows that are not
     valid labels are skipped and reported.
     """
-    labeler = renamed("--by", by, "--labeler") or labeler
-    labeler_kind = renamed("--kind", kind, "--labeler-kind") or labeler_kind
     if not labeler.strip():
         raise UsageError("--labeler must not be blank: pass the name of the labeler; nothing was recorded")
     if call_id is not None and (conversation is not None or file is not None) and _is_store(call_id):

@@ -238,10 +238,3 @@ def capture_option(command: _F) -> _F:
         show_default=True,
         help="With 'metadata', neither arguments nor results are stored.",
     )(command)
-
-
-def renamed(old: str, value: str | None, new: str) -> str | None:
-    """Return ``value``, which was passed under the ``old`` name of the option ``new``, with a warning on stderr."""
-    if value is not None:
-        click.echo(f"Warning: {old} is now called {new}.", err=True)
-    return value

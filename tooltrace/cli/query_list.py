@@ -15,7 +15,7 @@ from tooltrace.cli.table import console
 from tooltrace.cli.wrapping import print_wrapped
 from tooltrace.store.result import QueryResult, Statement
 
-_COLUMNS: Final = ("group", "query", "alias", "question")
+_COLUMNS: Final = ("group", "query", "question")
 
 
 def write_list(form: str, *, everything: bool, limit: int | None) -> None:
@@ -27,9 +27,7 @@ def write_list(form: str, *, everything: bool, limit: int | None) -> None:
     if form == "table":
         _print(found)
         return
-    rows = [
-        (query.header.group, query.name, ", ".join(query.header.aliases) or None, query.question) for query in found
-    ]
+    rows = [(query.header.group, query.name, query.question) for query in found]
     write(QueryResult.of_rows([(name, "VARCHAR") for name in _COLUMNS], rows, Statement(sql="")), form)
 
 
@@ -39,5 +37,4 @@ def _print(queries: list[Query]) -> None:
     for group, members in groupby(queries, key=lambda query: query.header.group):
         out.print(Text(GROUPS[group], style="bold"))
         for query in members:
-            also = f" (or {', '.join(query.header.aliases)})" if query.header.aliases else ""
-            print_wrapped(out, Text(f"  {query.name:<{width}}{query.question}{also}"), indent=width + 2)
+            print_wrapped(out, Text(f"  {query.name:<{width}}{query.question}"), indent=width + 2)

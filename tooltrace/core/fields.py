@@ -56,8 +56,6 @@ class About(Struct, frozen=True):
     """Whether the field holds arguments or results of a tool, which ``capture="metadata"`` leaves out."""
     prose: bool = False
     """Whether the field is free text. Where redaction fails, free text is dropped; a name or an id stays."""
-    late: bool = False
-    """Whether the column follows those of the first schema. True for every field added since."""
 
     def __repr__(self) -> str:
         return "…"  # annotations show it in the signature of a record

@@ -1,4 +1,4 @@
-"""Keyword arguments of public functions: suggestions for misspelled names, old spellings, and signatures to read.
+"""Keyword arguments of public functions: suggestions for misspelled names, and signatures to read.
 
 A decorated function keeps its type for type checkers and its signature for ``help``. Only the names of the arguments are
 checked at a call, not the values.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, Unpack, cast, get_args, get_origin, get_type_hints
 
@@ -18,13 +17,11 @@ from tooltrace.errors import UnknownOption, near
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def checked_keywords(*, renamed: Mapping[str, str] | None = None, hint: str = "") -> Callable[[F], F]:
+def checked_keywords(*, hint: str = "") -> Callable[[F], F]:
     """Let a function raise UnknownOption, with a suggestion, for a keyword argument that it does not have.
 
-    ``renamed``: old spellings with the new ones; an old spelling is passed on under its new name, with a
-    DeprecationWarning. ``hint``: a sentence at the end of the message, in which ``{name}`` is the unknown name.
+    ``hint``: a sentence at the end of the message, in which ``{name}`` is the unknown name.
     """
-    old = dict(renamed or {})
 
     def decorate(func: F) -> F:
         signature = _readable_signature(func)
@@ -32,7 +29,6 @@ def checked_keywords(*, renamed: Mapping[str, str] | None = None, hint: str = ""
         title = func.__qualname__.removesuffix(".__init__")
 
         def checked(kwargs: dict[str, Any]) -> dict[str, Any]:
-            kwargs = _renamed(title, kwargs, old)
             _require_known(title, kwargs, known, hint)
             return kwargs
 
@@ -57,18 +53,6 @@ def named_options(func: F) -> F:
 
 
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-
-
-def _renamed(title: str, kwargs: dict[str, Any], old: Mapping[str, str]) -> dict[str, Any]:
-    """Return ``kwargs`` under their new names. Raises UnknownOption where both spellings are passed."""
-    found = dict(kwargs)
-    for name in kwargs.keys() & old.keys():
-        new = old[name]
-        if new in kwargs:
-            raise UnknownOption(f"{title}() got {name!r} and {new!r}, which are the same: pass {new!r} only")
-        warnings.warn(f"{title}({name}=…) is now called {new}=", DeprecationWarning, stacklevel=4)
-        found[new] = found.pop(name)
-    return found
 
 
 def _require_known(title: str, kwargs: Mapping[str, Any], known: set[str], hint: str) -> None:

@@ -47,7 +47,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     tool_type: Annotated[str | None, About("function, extension or datastore.", "gen_ai.tool.type")] = None
     tool_description: Annotated[
         str | None,
-        About("Description of the tool, as the model receives it.", "gen_ai.tool.description", prose=True, late=True),
+        About("Description of the tool, as the model receives it.", "gen_ai.tool.description", prose=True),
     ] = None
 
     # which call, and where in the trace
@@ -114,7 +114,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     ] = None
     user_message: Annotated[
         str | None,
-        About("Error message for the person who uses the agent.", "tooltrace.user_message", prose=True, late=True),
+        About("Error message for the person who uses the agent.", "tooltrace.user_message", prose=True),
     ] = None
     confidence: Annotated[
         float | None, About("The tool's confidence that its result is right, 0 to 1.", "tooltrace.confidence")
@@ -135,7 +135,6 @@ class ToolCall(Struct, frozen=True, kw_only=True):
             "tooltrace.explanation",
             content=True,
             prose=True,
-            late=True,
         ),
     ] = None
     sources: Annotated[
@@ -144,7 +143,6 @@ class ToolCall(Struct, frozen=True, kw_only=True):
             "Array of the sources of the result; the view sources has them as rows.",
             "tooltrace.sources",
             content=True,
-            late=True,
         ),
     ] = None
 
@@ -193,7 +191,6 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         About(
             "Object: full size in bytes of each truncated field, by name, where it is known.",
             "tooltrace.full_sizes",
-            late=True,
         ),
     ] = None
     redacted: Annotated[
@@ -208,7 +205,6 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         About(
             "Array of defects of the tool's result, such as confidence_out_of_range.",
             "tooltrace.flags",
-            late=True,
         ),
     ] = None
     service: Annotated[str | None, About("Name of the service that recorded the call.")] = None
@@ -225,7 +221,6 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         About(
             "The status as it was recorded, where a correction changed the reading; else unknown.",
             "tooltrace.status_recorded",
-            late=True,
         ),
     ] = None
     reading_recorded: Annotated[
@@ -233,7 +228,6 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         About(
             "Object: code, rule and rule_grade as they were recorded, where a correction changed the reading.",
             "tooltrace.reading_recorded",
-            late=True,
         ),
     ] = None
     linked_by: Annotated[
@@ -242,7 +236,6 @@ class ToolCall(Struct, frozen=True, kw_only=True):
             "How an attempt after the first is known to belong to its call: call_id, where the id was given again, or the "
             "retry library, stamina or tenacity.",
             "tooltrace.linked_by",
-            late=True,
         ),
     ] = None
     traceback: Annotated[
@@ -252,7 +245,6 @@ class ToolCall(Struct, frozen=True, kw_only=True):
             "redacted.",
             "tooltrace.error.traceback",
             prose=True,
-            late=True,
         ),
     ] = None
     result_tokens: Annotated[
@@ -260,7 +252,6 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         About(
             "Tokens of the result, as counted by configure(tokens=…); unknown where nothing counted them.",
             "tooltrace.result_tokens",
-            late=True,
         ),
     ] = None
 
@@ -288,19 +279,18 @@ class Outcome(Struct, frozen=True, kw_only=True):
     labeled_at: Annotated[datetime, About("Time of the judgement, UTC.")]
     labeler_kind: Annotated[
         str | None,
-        About("Kind of the labeler: person, rule (a program) or agent (a model).", "tooltrace.labeler_kind", late=True),
+        About("Kind of the labeler: person, rule (a program) or agent (a model).", "tooltrace.labeler_kind"),
     ] = None
     target_kind: Annotated[
         str | None,
         About(
             "What is judged: attempt, call or conversation; unknown: the attempt of span_id, else the call of call_id.",
             "tooltrace.judged.kind",
-            late=True,
         ),
     ] = None
     conversation_id: Annotated[
         str | None,
-        About("Id of the judged conversation, where target_kind is conversation.", "gen_ai.conversation.id", late=True),
+        About("Id of the judged conversation, where target_kind is conversation.", "gen_ai.conversation.id"),
     ] = None
 
 
@@ -440,7 +430,6 @@ class Message(Struct, frozen=True, kw_only=True):
         About(
             "Tokens of the whole text after redaction, as counted by configure(tokens=…).",
             "tooltrace.message.tokens",
-            late=True,
         ),
     ] = None
 

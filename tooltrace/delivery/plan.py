@@ -14,7 +14,7 @@ from tooltrace.errors import ConfigError
 from tooltrace.exporters import registry
 from tooltrace.exporters.otlp_config import SIGNALS, chosen, with_endpoint
 from tooltrace.exporters.protocol import Destination, ExportError, Target
-from tooltrace.store.delivery_cursors import DestinationFiles, divide
+from tooltrace.store.delivery_cursors import DestinationFiles
 from tooltrace.store.paths import StorePaths
 
 AUTO: Final = "auto"
@@ -53,11 +53,8 @@ def specs_for(name: str, target: Target | None = None) -> tuple[DestinationSpec,
 
 
 def cursors_of(name: str) -> tuple[str, ...]:
-    """Return the cursor names that the destination ``name`` may have.
-
-    ``otlp`` includes the name of the single cursor that earlier versions used for all signals.
-    """
-    return (OTLP, *map(_cursor_name, SIGNALS)) if name == OTLP else (name,)
+    """Return the cursor names that the destination ``name`` may have: one for each signal of ``otlp``."""
+    return tuple(map(_cursor_name, SIGNALS)) if name == OTLP else (name,)
 
 
 def _auto(exported: Callable[[str], bool]) -> tuple[DestinationSpec, ...]:
@@ -71,17 +68,12 @@ def _auto(exported: Callable[[str], bool]) -> tuple[DestinationSpec, ...]:
 def _for_signals(
     signals: tuple[str, ...], exported: Callable[[str], bool] = lambda _signal: False
 ) -> tuple[DestinationSpec, ...]:
-    # a cursor of an earlier version covered all signals: divide it, so that each signal continues where it stood
-    def take_over(paths: StorePaths) -> bool:
-        return divide(paths, OTLP, {signal: _cursor_name(signal) for signal in signals if not exported(signal)})
-
     return tuple(
         DestinationSpec(
             _cursor_name(signal),
             partial(_create_signal, signal),
             group=OTLP,
             unless=partial(exported, signal),
-            take_over=take_over,
         )
         for signal in signals
     )
@@ -97,7 +89,7 @@ def _cursor_name(signal: str) -> str:
 
 def _off(names: list[str]) -> tuple[str, ...]:
     """Return the cursors of the signals that are off in this process while another OTLP signal is on."""
-    known = cursors_of(OTLP)[1:]
+    known = cursors_of(OTLP)
     return tuple(name for name in known if name not in names) if set(known) & set(names) else ()
 
 

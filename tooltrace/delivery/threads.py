@@ -48,11 +48,6 @@ class DestinationSpec:
     """Whether another exporter already exports the signal; checked before each look at the journals."""
     group: str | None = None
     """The user's name for the destination if it differs from ``name``: ``otlp`` for each of its signals."""
-    take_over: Callable[[StorePaths], bool] = lambda _paths: True
-    """Function that adopts the progress stored under an earlier name.
-
-    False while another process still uses that name.
-    """
 
 
 class DeliveryThread:
@@ -136,7 +131,7 @@ class DeliveryThread:
         """Create the cursor unless another process is creating it."""
         lock = self._files.lock()
         try:
-            if lock.exclusive(SETTLE_SECONDS) and self._take_over_cursor() and not self._files.cursor.exists():
+            if lock.exclusive(SETTLE_SECONDS) and not self._files.cursor.exists():
                 self._files.create()
         finally:
             lock.release()
@@ -161,9 +156,6 @@ class DeliveryThread:
         except Exception:
             report_fault("export", lost=0)
 
-    def _take_over_cursor(self) -> bool:
-        return self._spec.take_over(self._files.paths)
-
     def _give_up(self, why: str, kind: str | None = None) -> None:
         """Log the reason once for all signals. ``kind``: key of the reason if threads may word it differently."""
         name = self._spec.group or self._spec.name
@@ -178,7 +170,7 @@ class DeliveryThread:
     def _take_turn(self, lock: Lock) -> None:
         """Deliver as soon as no other process does."""
         while not self._spec.unless():
-            if lock.try_exclusive() and self._take_over_cursor():
+            if lock.try_exclusive():
                 self._deliver()
                 return
             if self._stop.wait(POLL_SECONDS):

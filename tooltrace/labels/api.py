@@ -19,7 +19,7 @@ Judge = Callable[[dict[str, Any]], Any]
 """Function that accepts a row of ``tool_calls`` and returns its judgement; None when it cannot judge."""
 
 
-@checked_keywords(renamed={"kind": "labeler_kind"})
+@checked_keywords()
 def outcome_from(
     source: str | Judge,
     *,

@@ -121,7 +121,7 @@ def _check(judged: str | None, correct: Any, score: Any) -> None:
         raise LabelError(f"the score of {judged} must be from 0 to 1; got {score!r}")
 
 
-@checked_keywords(renamed={"source": "labeler", "kind": "labeler_kind"})
+@checked_keywords()
 def label(
     *,
     call_id: str | None = None,

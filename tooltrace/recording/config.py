@@ -61,7 +61,7 @@ active_recorder: Recorder | None = None
 _background: BackgroundFold | None = None
 
 
-@checked_keywords(renamed={"service_name": "service"})
+@checked_keywords()
 def configure(
     *,
     store: str | os.PathLike[str] | None = UNSET,

@@ -53,7 +53,7 @@ EMPTY = CallContext()
 current: ContextVar[CallContext] = ContextVar("tooltrace_context", default=EMPTY)
 
 
-@checked_keywords(renamed={"agent_name": "agent"}, hint="Pass an attribute of your own as attributes={{{name!r}: …}}")
+@checked_keywords(hint="Pass an attribute of your own as attributes={{{name!r}: …}}")
 @contextmanager
 def context(
     *,

@@ -16,7 +16,7 @@ from tooltrace.store.exclusive import existing, locked
 from tooltrace.store.exports import BACKUP, note_locked
 from tooltrace.store.fold_step import FoldReport
 from tooltrace.store.locked_fold import fold_locked
-from tooltrace.store.migrations import check, version_of
+from tooltrace.store.migrations import checked_schema
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.rewrite import RewriteReport, rewrite
 
@@ -121,11 +121,9 @@ def copy_tombstones(source: StorePaths, target: StorePaths) -> None:
 
 
 def _require_store(paths: StorePaths) -> None:
-    """Raise StoreError unless the database of ``paths`` is one of tooltrace, and of a known version."""
+    """Raise StoreError unless the database of ``paths`` is one of tooltrace, and of a known schema."""
     with opened(paths, read_only=True) as con:
-        version = version_of(con)
-        check(version, str(paths.database))
-        if version == 0:
+        if checked_schema(con, paths.database) is None:
             raise StoreError(f"{paths.database} is a database, but not a store of tooltrace; nothing was changed")
 
 

@@ -165,38 +165,6 @@ class DestinationFiles:
             lock.release()
 
 
-def divide(paths: StorePaths, name: str, parts: Mapping[str, str]) -> bool:
-    """Replace the cursor of ``name``, which all ``parts`` share, by one cursor for each part.
-
-    ``parts`` maps each part to the name of its new destination; a destination that already has a cursor keeps it.
-    Returns False where another process delivers to ``name`` at this moment. Raises StoreError, OSError.
-    """
-    shared = DestinationFiles.of(paths, name)
-    if not shared.cursor.exists():
-        return True
-    lock = shared.lock()
-    try:
-        if not lock.try_exclusive():
-            return False
-        cursor = shared.load()
-        for part, new in parts.items():
-            files = DestinationFiles.of(paths, new)
-            if cursor is not None and not files.cursor.exists():
-                files.save(_share(cursor, part))
-        # last: after a kill before this line the old cursor still exists, and the next process resumes
-        shared.forget()
-    finally:
-        lock.release()
-    return True
-
-
-def _share(cursor: DeliveryCursor, part: str) -> DeliveryCursor:
-    """Return the progress of ``part``: the batch being sent is either acknowledged by it or not begun."""
-    if part in cursor.taken:
-        return replace(cursor, taken=[part], error=None, error_at=None, target=None)
-    return replace(cursor, taken=[], sending={}, error=None, error_at=None, target=None)
-
-
 def folder_of(paths: StorePaths) -> Path:
     """Return the folder with the files of a store's destinations."""
     return paths.database.with_name(f"{paths.database.name}.export")

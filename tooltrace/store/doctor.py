@@ -24,7 +24,7 @@ from tooltrace.store.folded_journals import known_offsets
 from tooltrace.store.journal_scan import batches, is_abandoned, open_journal, unreadable_journals
 from tooltrace.store.line_files import TEMP_SUFFIX
 from tooltrace.store.locked_fold import fold_locked
-from tooltrace.store.migrations import check, refuse_foreign, version_of
+from tooltrace.store.migrations import checked_schema, schema_of
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import RECORDS, STORE
 
@@ -44,7 +44,8 @@ class StoreReport:
     """Whether there is a database or a journal."""
     database_bytes: int = 0
     journal_bytes: int = 0
-    schema_version: int | None = None
+    schema: str | None = None
+    """Fingerprint of the schema; None where there is no database, or an empty one."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """Rows in the database by table, without records that are not folded yet."""
     live_journals: int = 0
@@ -161,11 +162,8 @@ def _read_database(state: StoreReport, paths: StorePaths) -> tuple[StoreReport, 
         return state, {}
     try:
         with opened(paths, read_only=True) as con:
-            version = version_of(con)
-            state = replace(state, schema_version=version)
-            check(version, str(paths.database))
-            if version == 0:
-                refuse_foreign(con, paths.database)
+            state = replace(state, schema=schema_of(con))
+            if checked_schema(con, paths.database) is None:
                 return state, {}
             state = replace(state, rows=_rows(con), losses=_losses(con))
             offsets = known_offsets(con, paths)

@@ -79,7 +79,7 @@ def attached(con: DuckDBPyConnection, paths: StorePaths) -> Iterator[None]:
     """Attach the database to ``con``, migrated to the current schema, until the block ends. Raises StoreError."""
     try:
         attach(con, paths, read_only=False)
-        migrate(con, str(paths.database))
+        migrate(con, paths.database)
         yield
     except duckdb.Error as error:
         raise explained(error, paths.database) from error

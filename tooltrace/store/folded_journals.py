@@ -21,9 +21,8 @@ def known_offsets(con: DuckDBPyConnection, paths: StorePaths) -> dict[str, int]:
 
     The offset of a journal with other content than was folded is 0.
     """
-    rows = con.execute(f"SELECT * FROM {STORE}.journals ORDER BY folded_bytes").fetchall()
-    # before schema version 5 the table has no fingerprints
-    return valid_offsets(paths, {name: FoldedJournal(offset, *(mark or (None,))) for name, offset, *mark in rows})
+    rows = con.execute(f"SELECT name, folded_bytes, fingerprint FROM {STORE}.journals ORDER BY folded_bytes").fetchall()
+    return valid_offsets(paths, {name: FoldedJournal(offset, mark) for name, offset, mark in rows})
 
 
 def store_offsets(con: DuckDBPyConnection, batch: JournalBatch) -> None:

@@ -32,8 +32,8 @@ class FoldedJournal(NamedTuple):
     """The part of a journal that is in the database."""
 
     offset: int
-    fingerprint: int | None
-    """Checksum of the bytes before ``offset``; None where an earlier version of tooltrace folded them."""
+    fingerprint: int
+    """Checksum of the bytes before ``offset``."""
 
 
 @dataclass(slots=True)
@@ -159,7 +159,7 @@ def _is_same(paths: StorePaths, name: str, sizes: Mapping[str, int], folded: Fol
         return True
     if sizes[name] < folded.offset:
         return False
-    fd = None if folded.fingerprint is None else open_journal(paths.journal / name)
+    fd = open_journal(paths.journal / name)
     if fd is None:
         return True
     try:

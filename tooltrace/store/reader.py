@@ -36,7 +36,7 @@ from tooltrace.store.folded_journals import known_offsets
 from tooltrace.store.journal_scan import batches, unreadable_journals
 from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.macros import create_macros
-from tooltrace.store.migrations import checked_version, has_current_views
+from tooltrace.store.migrations import checked_schema, has_current_views
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.result import Statement
 from tooltrace.store.schema import (
@@ -45,7 +45,7 @@ from tooltrace.store.schema import (
     RECORDS,
     REPEATED_CALLS,
     ROLLUPS,
-    SCHEMA_VERSION,
+    SCHEMA,
     STORE,
     TABLES,
     column_ddl,
@@ -288,7 +288,7 @@ def _has_shrunk(paths: StorePaths, left: int, until: Mapping[str, int]) -> bool:
 
 
 class _OlderSchemaError(StoreError):
-    """The error for a store with an earlier schema version, which a fold migrates."""
+    """The error for a store with an earlier schema, which a fold migrates."""
 
 
 def _repair(paths: StorePaths, lock: Lock) -> bool:
@@ -325,13 +325,13 @@ def _attach_views(
     offsets: dict[str, int] = {}
     if stored:
         attach(con, paths, read_only=True)
-        version = checked_version(con, str(paths.database))
-        if 0 < version < SCHEMA_VERSION:
+        schema = checked_schema(con, paths.database)
+        if schema not in (None, SCHEMA):
             raise _OlderSchemaError(
-                f"the store {paths.database} has schema version {version} and cannot be migrated to {SCHEMA_VERSION} now: another "
+                f"the store {paths.database} has the schema of an earlier version and cannot be migrated now: another "
                 "process reads it, or it is not writable; try again, or copy the store and read the copy"
             )
-        stored = version > 0
+        stored = schema is not None
         offsets = known_offsets(con, paths) if stored else {}
     staged = _stage(con, paths, offsets, until, stored=stored)
     hashed = not stored or hashes.are_current(con)

@@ -14,13 +14,12 @@ import duckdb
 from tooltrace.errors import StoreError
 from tooltrace.store import hashes
 from tooltrace.store.connection import attach, connect, detach, explained
-from tooltrace.store.migrations import create, version_of
+from tooltrace.store.migrations import create
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import (
     ATTEMPTS,
     META,
     REPEATED_CALLS,
-    SCHEMA_VERSION,
     STORE,
     TABLES,
     quote_identifier,
@@ -108,11 +107,6 @@ def _copy(
         con.execute(f"ATTACH {quote_literal(str(paths.database))} AS {SOURCE} (READ_ONLY)")
         attach(con, copy, read_only=False)
         create(con)
-        if _version_of_source(con) != version_of(con):
-            raise StoreError(
-                f"cannot rewrite the store {paths.database}: its schema is not version {SCHEMA_VERSION}; "
-                "fold the journals first"
-            )
         prepare(con)
         names = [table.name for table in TABLES if table not in (META, REPEATED_CALLS)]
         deleted = {name: _copy_table(con, name, keep.get(name), columns.get(name, {})) for name in names}
@@ -123,11 +117,6 @@ def _copy(
         with contextlib.suppress(duckdb.Error):
             detach(con)
         con.close()
-
-
-def _version_of_source(con: DuckDBPyConnection) -> int:
-    row = con.execute(f"SELECT value FROM {SOURCE}.meta WHERE key = 'schema_version'").fetchone()
-    return int(row[0]) if row else 0
 
 
 def _copy_table(con: DuckDBPyConnection, table: str, condition: str | None, columns: Mapping[str, str]) -> int:

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any, Final
 
 from tooltrace.core.fields import TYPES, fields_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, SavedQuery, Span, ToolCall
 
-SCHEMA_VERSION: Final = 8
 STORAGE_VERSION: Final = "v1.5.0"
 """The oldest DuckDB file format with all features that the store needs; DuckDB 1.5 and 2.0 read it."""
 STORE: Final = "store"
@@ -37,8 +37,6 @@ class HashColumn:
     name: str
     comment: str
     sql: str
-    after: str
-    """The column before it: those of later versions stand behind it, as in a store that was migrated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +66,9 @@ TEXT, INTEGER, REAL, BOOLEAN, TIME, JSON = (types.sql for types in TYPES.values(
 
 
 def _columns(record: type[Any]) -> tuple[TableColumn, ...]:
-    """Return the columns of ``record``: those of the first schema, then those that migrations added."""
-    fields = sorted(fields_of(record), key=lambda field: field.about.late)
     return tuple(
         TableColumn(field.name, TYPES[field.type].sql, field.about.meaning, required=not field.nullable)
-        for field in fields
+        for field in fields_of(record)
     )
 
 
@@ -89,13 +85,11 @@ ATTEMPTS: Final = Table(
             "Number of the call: text_key(call_key(tool, call_id, conversation_id, host, pid)). Its attempts have the same one. Not in ClickHouse.",
             "hash(row(tool, call_id, coalesce(conversation_id, host, ''), "
             "CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) ELSE -2 END))",
-            after="result_tokens",
         ),
         HashColumn(
             "cluster_hash",
             "Number of the cluster: text_key(draw_key(conversation_id, trace_id)). Not in ClickHouse.",
             "hash(coalesce(conversation_id, trace_id))",
-            after="call_hash",
         ),
     ),
 )
@@ -214,8 +208,8 @@ JOURNALS: Final = Table(
         TableColumn(
             "fingerprint",
             INTEGER,
-            "CRC-32 of the last bytes of that part, to notice a journal that was truncated or replaced; "
-            "unknown where an earlier version folded it.",
+            "CRC-32 of the last bytes of that part, to notice a journal that was truncated or replaced.",
+            required=True,
         ),
     ),
 )
@@ -236,7 +230,7 @@ META: Final = Table(
     "meta",
     "Properties of the store.",
     (
-        TableColumn("key", TEXT, "Name of the property, such as schema_version.", required=True),
+        TableColumn("key", TEXT, "Name of the property, such as schema.", required=True),
         TableColumn("value", TEXT, "Value of the property.", required=True),
     ),
 )
@@ -267,16 +261,17 @@ for a column of a row group, so it is not for columns that are mostly NULL or sh
 def column_ddl(table: Table, *, compressed: bool = False) -> str:
     """Return the column list of a ``CREATE TABLE``; ``compressed``: for a table in a file, see LONG_TEXTS."""
     long = LONG_TEXTS.get(table.name, ()) if compressed else ()
-    columns = {
-        column.name: f"{quote_identifier(column.name)} {column.type}{' NOT NULL' if column.required else ''}"
+    columns = [
+        f"{quote_identifier(column.name)} {column.type}{' NOT NULL' if column.required else ''}"
         f"{' USING COMPRESSION zstd' if column.name in long else ''}"
         for column in table.columns
-    }
-    for column in table.hashes:
-        place = list(columns).index(column.after) + 1
-        before, behind = list(columns.items())[:place], list(columns.items())[place:]
-        columns = dict([*before, (column.name, f"{column.name} UBIGINT"), *behind])
-    return ", ".join(columns.values())
+    ]
+    return ", ".join([*columns, *(f"{column.name} UBIGINT" for column in table.hashes)])
+
+
+def _fingerprint() -> str:
+    definitions = [f"{table.name} ({column_ddl(table)})" for table in TABLES]
+    return hashlib.sha256("\0".join(definitions).encode()).hexdigest()[:12]
 
 
 def quote_identifier(name: str) -> str:
@@ -295,3 +290,7 @@ def row_fingerprint(table: Table) -> str:
         return "span_id"
     values = ", ".join(f"CAST({quote_identifier(name)} AS VARCHAR)" for name in table.names)
     return f"md5(CAST([{values}] AS VARCHAR))"
+
+
+SCHEMA: Final = _fingerprint()
+"""Fingerprint of the names and columns of all tables: a store has it in ``meta``, and one with another is refused."""

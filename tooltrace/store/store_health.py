@@ -13,7 +13,7 @@ from tooltrace.store.delivery_lag import DeliveryLag, delivery_lags
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.first_use import check_database
 from tooltrace.store.fold_marker import folded_offsets
-from tooltrace.store.migrations import checked_version
+from tooltrace.store.migrations import checked_schema
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.pending_lines import pending_lines
 from tooltrace.store.schema import STORE
@@ -68,7 +68,7 @@ def recorded_losses(paths: StorePaths, wait: float = WAIT_SECONDS) -> Counter[st
         if not paths.database.exists():
             return Counter()
         with opened(paths, read_only=True) as con:
-            if checked_version(con, str(paths.database)) == 0:
+            if checked_schema(con, paths.database) is None:
                 return Counter()
             rows = con.execute(f'SELECT reason, sum("count")::BIGINT FROM {STORE}.losses GROUP BY reason').fetchall()
             return Counter(dict(rows))

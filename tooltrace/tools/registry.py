@@ -170,7 +170,7 @@ class ToolRegistry:
                 raise ConfigError(f"no tool named {name!r} is registered{near(name, self.names)}")
             self._state.tools = {key: tool for key, tool in self._state.tools.items() if key != name}
 
-    @checked_keywords(renamed={"by": "answered_by"})
+    @checked_keywords()
     def resume(
         self,
         paused: PausedCall | ToolResponse | Mapping[str, Any] | str,
@@ -198,7 +198,7 @@ class ToolRegistry:
         )
         return execution.resume(self._state, *human_review.load_paused(paused, answer))
 
-    @checked_keywords(renamed={"by": "answered_by"})
+    @checked_keywords()
     async def aresume(
         self,
         paused: PausedCall | ToolResponse | Mapping[str, Any] | str,
