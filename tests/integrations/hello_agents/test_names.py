@@ -79,7 +79,7 @@ def test_the_codes_and_statuses_are_there() -> None:
 @pytest.mark.parametrize("recorded_too", [False, True], ids=["alone", "with install"])
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["run", "arun"])
 def test_an_agent_of_the_package_runs_the_tools_of_tooltrace(
-    recorded_too: bool, asynchronous: bool, request: Any, ha: Any, llm: Any, call: Any, calls: Any
+    recorded_too: bool, asynchronous: bool, request: Any, ha: Any, llm: Any, call: Any, calls: Any, store: Any
 ) -> None:
     if recorded_too:
         request.getfixturevalue("installed")
@@ -105,6 +105,11 @@ def test_an_agent_of_the_package_runs_the_tools_of_tooltrace(
         ("c1", "success", None, "assistant", '{"half":4.0}'),
         ("c2", "error", "INVALID_PARAM", "assistant", None),
     ]
+    if recorded_too:
+        tt.flush()
+        with tt.connect(store) as connection:
+            seen = connection.execute("SELECT seen_text FROM tool_calls ORDER BY call_id").fetchall()
+        assert seen == [(model.shown("c1"),), (model.shown("c2"),)]
 
 
 def test_a_direct_run_of_a_tool_of_the_package_is_a_call(installed: Any, make_tool: Any, calls: Any) -> None:

@@ -47,10 +47,17 @@ def execute_tool_call(original: Function) -> Function:
     """Wrap ``Agent._execute_tool_call``, whose arguments come from the model and whose result the model reads."""
 
     def wrapper(agent: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(agent.tool_registry, ToolRegistry):  # it records its calls itself, but not the message
+            text = original(agent, *args, **kwargs)
+            with suppress_faults("read"):
+                who = caller(
+                    "_execute_tool_call", CallArguments(args, kwargs).value(0, "tool_name"), _agent_class(agent)
+                )
+                if who.call_id is not None:
+                    get_recorder().record_model_message(who.call_id, text, style="openai")
+            return text
         step: Any = nullcontext()
         with suppress_faults("begin"):
-            if isinstance(agent.tool_registry, ToolRegistry):  # it records its calls itself
-                return original(agent, *args, **kwargs)
             step = _call_step(agent, CallArguments(args, kwargs))
         with step as entered:
             text = original(agent, *args, **kwargs)
@@ -145,11 +152,17 @@ def _record_messages(agent: Any, tool_calls: Any, results: Any, recordings: dict
     requested = {call.id: getattr(call, "function", call) for call in tool_calls}
     for name, call_id, answer in results:
         text = answer["content"]
-        recording = recordings.get(_key(call_id, name))
-        if recording is None:
-            _record_unrun(agent, name, call_id or None, requested[call_id].arguments, text)
+        recording, sent = recordings.get(_key(call_id, name)), requested[call_id].arguments
+        if recording is None and not _recorded_by_registry(agent.tool_registry, name, sent):
+            _record_unrun(agent, name, call_id or None, sent, text)
         elif call_id:
-            get_recorder().record_model_message(call_id, text, style="openai", span_id=recording.span_id)
+            span_id = None if recording is None else recording.span_id
+            get_recorder().record_model_message(call_id, text, style="openai", span_id=span_id)
+
+
+def _recorded_by_registry(registry: Any, name: str, sent: Any) -> bool:
+    """Whether the call reached a registry of tooltrace, which records its calls itself."""
+    return isinstance(registry, ToolRegistry) and name in registry and isinstance(json_object(sent), dict)
 
 
 def _key(call_id: str | None, name: str) -> Call:
