@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -117,10 +118,63 @@ def test_the_message_marks_an_uncertain_answer(confidence: float, line: str | No
     assert "Uncertain" not in error.to_message("c1", "plain")
 
 
-def test_the_message_has_the_system_note_after_the_error() -> None:
+def test_members_for_the_application_stand_beside_the_content() -> None:
     error = tt.ToolResponse.error("TIMEOUT", "late", system="cwd=/tmp", text="late")
-    assert error.to_message("c1", "plain") == "Error TIMEOUT: late\nRetryable: yes\nSystem: cwd=/tmp"
-    assert tt.ToolResponse.success("a.txt", system="cwd=/tmp").to_message("c1", "plain") == "System: cwd=/tmp\na.txt"
+    assert error.to_message("c1") == {
+        "role": "tool", "tool_call_id": "c1", "content": "Error TIMEOUT: late\nRetryable: yes", "system": "cwd=/tmp",
+    }  # fmt: skip
+    assert error.to_message("c1", "anthropic")["system"] == "cwd=/tmp"
+    assert "cwd" not in error.to_message("c1", "plain") + error.to_message("c1", "json")
+    for style in ("openai", "anthropic"):
+        assert error.to_message("c1", style, is_internal=True)["is_internal"] is True  # type: ignore[call-overload]
+    with pytest.raises(tt.errors.MessageError, match="is_internal needs a message with members"):
+        error.to_message("c1", "json", is_internal=True)  # type: ignore[call-overload]
+
+
+NOTED = tt.ToolResponse.success(
+    "Seven days.",
+    confidence=0.6,
+    next_action="ask_user",
+    sources=[
+        tt.Source(id="r4", label="Rules\nfor returns", url="/rules", section="Periods"),
+        tt.Source(type="database", id="orders"),
+    ],
+)
+CONFIDENCE = "Uncertain (confidence 0.6): check this answer before relying on it"
+ACTION = "Next action: ask the user before you go on"
+SOURCES = "Sources: [1] Rules for returns, Periods (/rules) [2] orders"
+
+
+@pytest.mark.parametrize(
+    ("notes", "lines", "members"),
+    [
+        (True, [CONFIDENCE, ACTION, "Seven days.", SOURCES], {"confidence", "note", "source", "nextAction"}),
+        (False, ["Seven days."], set()),
+        (["sources"], ["Seven days.", SOURCES], {"source"}),
+        ({"confidence", "next_action"}, [CONFIDENCE, ACTION, "Seven days."], {"confidence", "note", "nextAction"}),
+    ],
+)
+def test_notes_about_the_answer_can_be_chosen(notes: Any, lines: list[str], members: set[str]) -> None:
+    assert NOTED.to_message("c1", "plain", notes=notes) == "\n".join(lines)
+    assert NOTED.to_message("c1", notes=notes)["content"] == "\n".join(lines)
+    assert NOTED.to_message("c1", "anthropic", notes=notes)["content"] == "\n".join(lines)
+    found = json.loads(NOTED.to_message("c1", "json", notes=notes))
+    assert set(found) - {"success", "data"} == members
+    if "source" in members:
+        assert found["source"][1] == {"type": "database", "id": "orders"}
+
+
+def test_what_a_note_says() -> None:
+    for action in ("continue", "retry", "ask_user", "human_review", "stop"):
+        stated = tt.ToolResponse.success("x", next_action=action)  # type: ignore[arg-type]
+        assert stated.to_message("c1", "plain").startswith("Next action: ")
+        assert json.loads(stated.to_message("c1", "json"))["nextAction"] == action
+    advised = tt.ToolResponse.error("TIMEOUT", "late")
+    assert "Next action" not in advised.to_message("c1", "plain")
+    many = tt.ToolResponse.success("x", sources=[tt.Source(id=str(n)) for n in range(25)])
+    assert many.to_message("c1", "plain").endswith("[20] 19 and 5 more")
+    with pytest.raises(tt.errors.MessageError, match="no note 'source'"):
+        NOTED.to_message("c1", notes=["source"])  # type: ignore[list-item]
 
 
 class TestJson:
@@ -159,7 +213,6 @@ class TestJson:
                     "reason": "cut",
                     "confidence": 0.6,
                     "note": "check this answer before relying on it",
-                    "system": "cwd=/tmp",
                 },
             ),
             (

@@ -20,7 +20,11 @@ SHOWN = {
     ),
     "confidence.py": ("envelope/hidden", "heuristic", "INVALID_PARAM", "0.9"),
     "eino.py": ("SKU_MALFORMED", "Retryable: yes", "Error TIMEOUT"),
-    "magic.py": ("PERMISSION_DENIED", "refused: a message needs the id", "(The tool finished and returned nothing.)"),
+    "magic.py": (
+        "PERMISSION_DENIED",
+        "refused: a message of a tool needs the id",
+        "(The tool finished and returned nothing.)",
+    ),
 }
 
 

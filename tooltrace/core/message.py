@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tooltrace.core import attachments
 from tooltrace.core.confidence import LOW, is_uncertain
@@ -12,9 +12,13 @@ from tooltrace.errors import MessageError
 from tooltrace.redact.walk import to_json_bytes
 
 if TYPE_CHECKING:
-    from tooltrace.core.response import ErrorInfo, ToolResponse
+    from tooltrace.core.codes import NextAction
+    from tooltrace.core.response import ErrorInfo, Source, ToolResponse
 
 Style = Literal["openai", "anthropic", "plain", "json"]
+
+Note = Literal["confidence", "next_action", "sources"]
+"""What a message says about the answer: an uncertain confidence, the next action that the tool stated, the sources."""
 
 NOTHING = "(The tool finished and returned nothing.)"
 """Placeholder for an empty message: some model services refuse an empty one, and a model may overlook it."""
@@ -29,7 +33,22 @@ listeners: list[Listener] = []
 """Functions called with every message: the response, the call's id, the text and the style."""
 
 
-def message_of(response: ToolResponse, call_id: str, style: str) -> Any:
+ACTIONS: dict[NextAction, str] = {
+    "continue": "continue with this result",
+    "retry": "retry this call",
+    "ask_user": "ask the user before you go on",
+    "human_review": "wait until a person has reviewed this result",
+    "stop": "stop, and do not call this tool again",
+}
+"""The next actions in words, for the model."""
+
+MAX_SOURCES = 20
+"""Maximum number of sources that a message names; it only counts the others."""
+
+
+def message_of(
+    response: ToolResponse, call_id: str, style: str, is_internal: bool, notes: bool | Collection[Note]
+) -> Any:
     """Return the message for ``response``; see :meth:`ToolResponse.to_message`."""
     tool = f"the tool {response.meta.tool_name!r}" if response.meta.tool_name else "a tool"
     if not isinstance(call_id, str) or not call_id.strip():
@@ -42,16 +61,31 @@ def message_of(response: ToolResponse, call_id: str, style: str) -> Any:
     wrap = _STYLES.get(style)
     if wrap is None:
         raise MessageError(f"no message style {style!r}: pass one of {', '.join(_STYLES)}")
-    text = json_text(response) if style == "json" else message_text(response)
+    if is_internal and wrap is _text_only:
+        raise MessageError(
+            f"is_internal needs a message with members, and style {style!r} is a text: pass openai or anthropic"
+        )
+    wanted = _wanted(notes)
+    text = json_text(response, wanted) if style == "json" else message_text(response, wanted)
     if not text.strip():
         logger.warning("the message of %s for call %s is empty: the model receives %r instead", tool, call_id, NOTHING)
         text = NOTHING
     for listener in listeners:
         listener(response, call_id, text, style)
-    return wrap(response, call_id, text)
+    message = wrap(response, call_id, text)
+    return {**message, "is_internal": True} if is_internal else message
 
 
-def message_text(response: ToolResponse) -> str:
+def _wanted(notes: bool | Collection[Note]) -> Collection[Note]:
+    known = get_args(Note)
+    if isinstance(notes, bool):
+        return known if notes else ()
+    if unknown := sorted(set(notes) - set(known)):
+        raise MessageError(f"no note {', '.join(map(repr, unknown))}: pass True, False, or some of {', '.join(known)}")
+    return notes
+
+
+def message_text(response: ToolResponse, notes: Collection[Note]) -> str:
     """Return the text of the message for ``response``; empty where the response has no text."""
     body = response.text.strip() and response.text
     if not body and response.data is not None:
@@ -59,14 +93,15 @@ def message_text(response: ToolResponse) -> str:
     if response.error is not None and _repeats(body, response.error.message):
         body = ""
     attached = (f"Attached {words}" for words in attachments.describe(response.context))
-    return "\n".join(filter(None, (*_head(response), body, *attached)))
+    cited = [_sources_line(response)] if "sources" in notes and response.sources else []
+    return "\n".join(filter(None, (*_head(response, notes), body, *attached, *cited)))
 
 
-def json_text(response: ToolResponse) -> str:
-    """Return the message for ``response`` as a JSON object: ``success``, ``data`` and ``error``.
+def json_text(response: ToolResponse, notes: Collection[Note]) -> str:
+    """Return the message for ``response`` as a JSON object, with the names of the envelope and of Eino's error.
 
-    ``text`` stands beside data or an error that do not repeat it. ``partial``, ``reason``, ``confidence``, ``note``,
-    ``system`` and ``attachments`` are present where :func:`message_text` has a line for them.
+    A member is present where the response has a value for it. ``text`` stands beside data or an error that do not repeat it;
+    ``note`` says what to do about an uncertain confidence.
     """
     data, text, error = response.data, response.text or None, response.error
     if data is None and error is None:
@@ -81,9 +116,13 @@ def json_text(response: ToolResponse) -> str:
     }
     if response.status == "partial":
         members |= {"partial": True, "reason": response.reason}
-    if note := _uncertainty(response):
-        members |= {"confidence": response.confidence, "note": note}
-    members |= {"system": response.system or None, "attachments": attachments.describe(response.context) or None}
+    if "confidence" in notes:
+        members |= {"confidence": response.confidence, "note": _uncertainty(response) or None}
+    if "sources" in notes:
+        members["source"] = [source.model_dump(exclude_none=True) for source in response.sources] or None
+    if "next_action" in notes:
+        members["nextAction"] = response.stated_next_action
+    members["attachments"] = attachments.describe(response.context) or None
     return to_json_bytes({name: value for name, value in members.items() if value is not None}).decode()
 
 
@@ -115,8 +154,8 @@ def _repeats(body: str, message: str) -> bool:
     return body.endswith(message) and len(body) - len(message) <= _PREFIX
 
 
-def _head(response: ToolResponse) -> list[str]:
-    """Return the lines before the answer: the error, what a partial result lacks, the uncertainty, the system note."""
+def _head(response: ToolResponse, notes: Collection[Note]) -> list[str]:
+    """Return the lines before the answer: the error, what a partial result lacks, the uncertainty, the next action."""
     error = response.error
     lines = []
     if error is not None:
@@ -127,11 +166,25 @@ def _head(response: ToolResponse) -> list[str]:
             lines.append(f"Suggestion: {error.suggestion}")
     if response.status == "partial" and response.reason:
         lines.append(f"Partial result: {response.reason}")
-    if note := _uncertainty(response):
+    if "confidence" in notes and (note := _uncertainty(response)):
         lines.append(f"Uncertain (confidence {response.confidence:g}): {note}")
-    if response.system:
-        lines.append(f"System: {response.system}")
+    if "next_action" in notes and (action := response.stated_next_action):
+        lines.append(f"Next action: {ACTIONS[action]}")
     return lines
+
+
+def _sources_line(response: ToolResponse) -> str:
+    """Return the sources with numbers, by which the model can cite them."""
+    named = [f"[{number}] {_source_words(source)}" for number, source in enumerate(response.sources[:MAX_SOURCES], 1)]
+    more = len(response.sources) - len(named)
+    return f"Sources: {' '.join(named)}{f' and {more} more' if more else ''}"
+
+
+def _source_words(source: Source) -> str:
+    name = source.label or source.id or source.url or source.type
+    url = f" ({source.url})" if source.url and source.url != name else ""
+    section = f", {source.section}" if source.section else ""
+    return " ".join(f"{name}{section}{url}".split())
 
 
 def _uncertainty(response: ToolResponse) -> str:
@@ -142,13 +195,17 @@ def _uncertainty(response: ToolResponse) -> str:
     return "check this answer before relying on it" if confidence >= LOW else "do not rely on this answer alone"
 
 
-def _openai(_: ToolResponse, call_id: str, text: str) -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": call_id, "content": text}
+def _openai(response: ToolResponse, call_id: str, text: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": text} | _system(response)
 
 
 def _anthropic(response: ToolResponse, call_id: str, text: str) -> dict[str, Any]:
-    block = {"type": "tool_result", "tool_use_id": call_id, "content": text}
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call_id, "content": text} | _system(response)
     return {**block, "is_error": True} if response.status == "error" else block
+
+
+def _system(response: ToolResponse) -> dict[str, Any]:
+    return {"system": response.system} if response.system else {}
 
 
 def _text_only(_: ToolResponse, __: str, text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypedDict, TypeVar, Unpack, cast, overload
@@ -13,7 +13,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from tooltrace.core.codes import NextAction, ToolErrorCode, advice_for, next_step
 from tooltrace.core.confidence import Score
 from tooltrace.core.keywords import named_options
-from tooltrace.core.message import Style, answer_text, message_of
+from tooltrace.core.message import Note, Style, answer_text, message_of
 from tooltrace.redact.inspection import is_subclass
 
 GateKind = Literal["confirmation", "input", "external"]
@@ -262,7 +262,7 @@ class ToolResponse(_Part):
     explanation: str | None = None
     """Reason for the call, or how the tool arrived at the answer."""
     system: str | None = None
-    """A note beside the output, such as the working directory; the message for the model has it on a line of its own."""
+    """A note beside the output for the application, such as the working directory; the message has it beside its content."""
     paused: PausedCall | None = None
     """The paused call, to be resumed later, where the call waits for a person and has no answer yet."""
     # the constructor would build the validators during the import
@@ -307,19 +307,49 @@ class ToolResponse(_Part):
         return self.status != "error"
 
     @overload
-    def to_message(self, call_id: str, style: Literal["openai", "anthropic"] = "openai") -> dict[str, Any]: ...
+    def to_message(
+        self,
+        call_id: str,
+        style: Literal["openai", "anthropic"] = "openai",
+        *,
+        is_internal: bool = False,
+        notes: bool | Collection[Note] = True,
+    ) -> dict[str, Any]: ...
     @overload
-    def to_message(self, call_id: str, style: Literal["plain", "json"]) -> str: ...
-    def to_message(self, call_id: str, style: Style = "openai") -> dict[str, Any] | str:
+    def to_message(
+        self, call_id: str, style: Literal["plain", "json"], *, notes: bool | Collection[Note] = True
+    ) -> str: ...
+    def to_message(
+        self,
+        call_id: str,
+        style: Style = "openai",
+        *,
+        is_internal: bool = False,
+        notes: bool | Collection[Note] = True,
+    ) -> dict[str, Any] | str:
         """Return the message that answers the model's call ``call_id``, and record it with the call.
 
         ``style``: ``openai`` for a tool message, ``anthropic`` for a tool_result block, ``plain`` for the text alone,
-        ``json`` for the text as a JSON object with ``success``, ``data`` and ``error``. The error comes first, with the
-        advice for the model; images, videos, audios and files of the context are described at the end. The message is
-        never empty: an empty text is replaced by a placeholder, and a warning is logged. Raises MessageError, a
-        ValueError, where ``call_id`` is not a non-empty string or ``style`` is unknown.
+        ``json`` for the text as a JSON object with the names of the envelope. The error comes first, with the advice for
+        the model; images, videos, audios and files of the context are described at the end. ``notes``: whether to add
+        an uncertain confidence, the next action that the tool stated, and the sources; or the names of those to add.
+        ``is_internal`` marks a message that the application does not show; it and ``system`` are members beside the
+        content, for the application, which removes them before it sends the message.
+
+        The message is never empty: an empty text is replaced by a placeholder, and a warning is logged. Raises
+        MessageError, a ValueError, where ``call_id`` is not a non-empty string, or an option is unknown.
         """
-        return message_of(self, call_id, style)  # type: ignore[no-any-return]
+        return message_of(self, call_id, style, is_internal, notes)  # type: ignore[no-any-return]
+
+    def to_envelope(self) -> dict[str, Any]:
+        """Return the response as the envelope of success, data, confidence, source, nextAction, error and meta.
+
+        It is JSON data with all members of that protocol; what is unknown is null. ``nextAction`` is what
+        ``resolve_next_step`` says, and a text without data is the data. ``normalize`` reads it back.
+        """
+        from tooltrace.core.envelope import envelope_of
+
+        return envelope_of(self)
 
     def __str__(self) -> str:
         """Return the answer in words; for an error ``Error: …``."""

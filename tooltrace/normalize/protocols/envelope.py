@@ -101,7 +101,7 @@ def _fields(members: MemberReader) -> dict[str, Any]:
     inner = members.pop("context", only=dict) or {}
     merged = dict(inner)
     for name, value in (*about.items(), *(members.remaining() or {}).items()):
-        if value not in (None, {}):
+        if value not in (None, {}, []):
             put_unique(merged, name, value)
     return {**fields, "context": merged}
 
