@@ -6,14 +6,13 @@ import contextlib
 import gzip
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import IO, Final, cast
 
 from tooltrace.errors import ConfigError
 from tooltrace.exporters.protocol import Refused
+from tooltrace.store.scratch import PrivateFolder, sweep_file
 
-TEMP_SUFFIX: Final = ".tmp"
 STANDARD: Final = Path("-")
 """The path that means standard output."""
 
@@ -33,7 +32,7 @@ class AtomicFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._temporary: Path | None = None
+        self._folder: PrivateFolder | None = None
         self._file: IO[bytes] | None = None
         self._stream = self._open()
 
@@ -61,13 +60,12 @@ class AtomicFile:
     def discard(self) -> None:
         """Remove the temporary file."""
         file, self._file = self._file, None
-        if file is not None and self._temporary is not None:
+        if file is not None and self._folder is not None:
             # the compression first: where Python collects it later, it would write its end into a closed file
             for stream in (self._stream, file):
                 with contextlib.suppress(OSError):
                     stream.close()
-        if self._temporary is not None:
-            self._temporary.unlink(missing_ok=True)
+        self._remove_folder()
 
     def _open(self) -> IO[bytes]:
         if self.path == STANDARD:
@@ -77,11 +75,11 @@ class AtomicFile:
             if self.path.is_dir():
                 raise Refused(f"{self.path} is a directory: pass the path of a file", whole=True)
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            fd, name = tempfile.mkstemp(prefix=f".{self.path.name[:80]}-", suffix=TEMP_SUFFIX, dir=self.path.parent)
+            sweep_file(self.path)
+            self._folder = PrivateFolder(self.path.parent, self.path.name)
+            self._file = open(self._folder.path / self.path.name, "wb", opener=_private)  # noqa: SIM115
         except OSError as error:
             raise self._refused(error) from error
-        self._temporary = Path(name)
-        self._file = os.fdopen(fd, "wb")
         if self.path.suffix != ".gz":
             return self._file
         # without name and time: equal records give equal files
@@ -93,10 +91,20 @@ class AtomicFile:
             self._stream.close()
         file.flush()
         # on the disk before the renaming: after a power cut, the name must not lead to a file without content
-        if self._temporary is not None:
+        if self._folder is not None:
             os.fsync(file.fileno())
             file.close()
-            self._temporary.replace(self.path)
+            (self._folder.path / self.path.name).replace(self.path)
+            self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        if self._folder is not None:
+            self._folder.close()
+            self._folder = None
 
     def _refused(self, error: OSError) -> Refused:
         return Refused(f"{self.path} cannot be written: {error.strerror or error}; no file was created", whole=True)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

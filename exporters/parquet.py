@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -28,11 +26,12 @@ import orjson
 
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record, ToolCall
-from tooltrace.exporters.atomic_file import TEMP_SUFFIX, require_path
+from tooltrace.exporters.atomic_file import require_path
 from tooltrace.exporters.protocol import Refused, Target
 from tooltrace.store.flock import LOCK_EX, flock
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.schema import ATTEMPTS, JSON, RECORDS, TEXT, Table, quote_identifier, quote_literal
+from tooltrace.store.scratch import PrivateFolder, sweep_file
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -56,8 +55,9 @@ class Parquet:
         self._longest = 0
         with self._converted_errors():
             self._prepare()
-            prefix = f".{path.name[:80]}-"
-            self._waiting = Path(tempfile.mkdtemp(prefix=prefix, suffix=TEMP_SUFFIX, dir=path.absolute().parent))
+            sweep_file(path)
+            self._folder = PrivateFolder(path.absolute().parent, path.name)
+            self._waiting = self._folder.path
 
     def send(self, records: Sequence[Record]) -> None:
         """Append ``records`` to the waiting files. Raises Refused."""
@@ -79,7 +79,7 @@ class Parquet:
         for file in self._files.values():
             with contextlib.suppress(OSError):
                 file.close()
-        shutil.rmtree(self._waiting, ignore_errors=True)
+        self._folder.close()
 
     def _file_of(self, kind: str) -> IO[bytes]:
         if kind not in self._files:
@@ -102,7 +102,7 @@ class Parquet:
         try:
             yield
         except (OSError, duckdb.Error) as error:
-            if hasattr(self, "_waiting"):
+            if hasattr(self, "_folder"):
                 self.abandon()
             cause = " ".join(str(error).split())[:300]
             raise Refused(f"{self._path} cannot be written: {cause}", whole=True) from error
@@ -246,18 +246,15 @@ def _merge(con: DuckDBPyConnection, table: Table, part: Path, folder: Path) -> N
     names = ", ".join(quote_identifier(name) for name in table.names)
     # attempts are identified by their span; all other records are compared by all columns
     key = "span_id" if table is ATTEMPTS else names
-    new = folder / f".{FILE}-{os.getpid()}{TEMP_SUFFIX}"
+    new = part / FILE
     listed = ", ".join(map(quote_literal, files))
-    try:
-        con.execute(
-            f"COPY (SELECT {names} FROM (SELECT DISTINCT ON ({key}) * FROM read_parquet([{listed}], "
-            f"union_by_name = true, hive_partitioning = false)) ORDER BY {quote_identifier(table.time)}) "
-            f"TO {quote_literal(str(new))} ({_OPTIONS})"
-        )
-        new.chmod(0o600)
-        new.replace(final)
-    finally:
-        new.unlink(missing_ok=True)
+    con.execute(
+        f"COPY (SELECT {names} FROM (SELECT DISTINCT ON ({key}) * FROM read_parquet([{listed}], "
+        f"union_by_name = true, hive_partitioning = false)) ORDER BY {quote_identifier(table.time)}) "
+        f"TO {quote_literal(str(new))} ({_OPTIONS})"
+    )
+    new.chmod(0o600)
+    new.replace(final)
 
 
 @contextmanager

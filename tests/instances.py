@@ -16,10 +16,10 @@ import duckdb
 import pytest
 from duckdb import DuckDBPyConnection
 
-GLOBAL_SETTINGS = ("max_vacuum_tasks", "memory_limit", "threads", "wal_autocheckpoint")
+GLOBAL_SETTINGS = ("max_vacuum_tasks", "memory_limit", "threads", "wal_autocheckpoint", "checkpoint_on_detach")
 """Settings of a whole instance that the code sets; those of a connection end with it. ``connect`` sets the time zone."""
 RESTORE = (
-    "ATTACH ':memory:' AS between; USE between; DETACH memory; ATTACH ':memory:' AS memory; USE memory; DETACH between; "
+    "SET GLOBAL temp_directory = ''; ATTACH ':memory:' AS between; USE between; DETACH memory; ATTACH ':memory:' AS memory; USE memory; DETACH between; "
     + "; ".join(f"RESET GLOBAL {name}" for name in GLOBAL_SETTINGS)
 )
 SETTINGS = (
@@ -55,7 +55,7 @@ class Instances:
     def connect(self, database: Any = ":memory:", *given: Any, **options: Any) -> DuckDBPyConnection:
         """Return a connection to a new instance, or to one that is as new."""
         config = options.get("config") or {}
-        if "temp_directory" not in config or database != ":memory:" or os.getpid() != self._pid:
+        if "autoload_known_extensions" not in config or database != ":memory:" or os.getpid() != self._pid:
             return self._new(database, *given, **options)
         with self._lock:
             self._sort()

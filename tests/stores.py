@@ -47,6 +47,7 @@ def _database() -> bytes:
         con = connection.connect()
         connection.attach(con, paths, read_only=False)
         _create(con)
+        connection.checkpoint(con)
         connection.detach(con)
         con.close()
         return paths.database.read_bytes()

@@ -214,31 +214,28 @@ def test_a_query_of_a_connection_says_that_the_database_was_cut(store: StorePath
     assert any(found), "some cut leaves a database that opens"
 
 
-@pytest.mark.parametrize("place", [0, 0.3, 0.6, 0.95])
-def test_a_damaged_write_ahead_log_loses_nothing(
-    store: StorePaths, write: Any, call: Any, rows: Rows, run: Callable[..., str], place: float
+@pytest.mark.parametrize("place", [None, 0, 0.5, 0.95])
+def test_a_write_ahead_log_of_another_program_loses_nothing(
+    store: StorePaths, write: Any, call: Any, rows: Rows, run: Callable[..., str], place: float | None
 ) -> None:
     write(*map(call, range(100)))
     fold(store)
     write(*map(call, range(100, 200)))
     run(
         """
-        from tooltrace.store import fold_step as module
-        insert = module.insert_lines
-        def die(con, *args):
-            con.execute("SET wal_autocheckpoint = '1 GB'")  # as an earlier version did, the commit writes the log
-            insert(con, *args)
-            os.kill(os.getpid(), signal.SIGKILL)
-        module.insert_lines = die
-        fold(paths)
+        import duckdb
+        con = duckdb.connect(str(paths.database))
+        con.execute("SET checkpoint_threshold = '1 GB'")
+        con.execute("CREATE TABLE notes AS SELECT range FROM range(1000)")
+        os.kill(os.getpid(), signal.SIGKILL)
         """,
         code_expected=-9,
     )
-    assert store.wal.exists()
     wal = bytearray(store.wal.read_bytes())
-    at = int(len(wal) * place)
-    wal[at : at + 16] = b"\xff" * 16
-    store.wal.write_bytes(wal)
+    if place is not None:
+        at = int(len(wal) * place)
+        wal[at : at + 16] = b"\xff" * 16
+        store.wal.write_bytes(wal)
     assert rows("SELECT count(*), count(DISTINCT span_id) FROM tool_calls") == [(200, 200)]
     fold(store)
     assert rows("SELECT count(*), count(DISTINCT span_id) FROM tool_calls") == [(200, 200)]
@@ -290,4 +287,4 @@ def test_a_full_disk_damages_nothing(tmp_path: Path, call: Any) -> None:
             assert db.sql("SELECT count(*) FROM losses").fetchall() == [(0,)]
         assert examine(store).problems == ()
     finally:
-        subprocess.run(["umount", tmp_path], check=True)
+        subprocess.run(["umount", "--lazy", tmp_path], check=True)  # this process has a folder there until it ends

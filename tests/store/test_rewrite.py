@@ -76,14 +76,15 @@ def test_a_journal_that_is_folded_is_not_folded_again_after_a_rewrite(
 
 def test_a_rewrite_that_cannot_write_leaves_the_database(filled: StorePaths, rows: Rows, tmp_path: Path) -> None:
     before = rows("SELECT * FROM attempts")
-    (filled.database.with_name(f".{filled.database.name}.rewrite.tmp")).mkdir()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / filled.database.name).mkdir()
     with pytest.raises(StoreError, match="cannot rewrite the store"):
-        rewrite(filled)
+        rewrite(filled, to=StorePaths.of(tmp_path / "full" / filled.database.name))
     assert rows("SELECT * FROM attempts") == before
 
 
 @pytest.mark.parametrize(
-    "step", ["rewrite.create", "rewrite._copy_table", "rewrite._sync", "Path.replace", "rewrite._sync_directory"]
+    "step", ["rewrite.create", "rewrite._copy_table", "rewrite._sync", "Path.replace", "rewrite.sync_directory"]
 )
 def test_a_kill_leaves_the_old_or_the_new_database(
     filled: StorePaths, run: Callable[..., str], rows: Rows, step: str
@@ -96,6 +97,6 @@ def test_a_kill_leaves_the_old_or_the_new_database(
         f"rewrite.rewrite(StorePaths.of({str(filled.database)!r}), keep={{'attempts': 'false'}})",
         code_expected=-signal.SIGKILL,
     )
-    assert rows("SELECT count(*) FROM attempts") == [(11 if step != "rewrite._sync_directory" else 0,)]
+    assert rows("SELECT count(*) FROM attempts") == [(11 if step != "rewrite.sync_directory" else 0,)]
     rewrite(filled, keep={"attempts": "false"})
     assert rows("SELECT count(*) FROM attempts") == [(0,)]

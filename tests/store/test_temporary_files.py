@@ -1,73 +1,152 @@
-"""Files of queries that exceed their memory."""
+"""Temporary files: private, in a folder of the store and the process, and gone with the process."""
 
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
-import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tooltrace.store.connection import connect
+import tooltrace as tt
+from tooltrace.exporters.atomic_file import AtomicFile
+from tooltrace.store.backup import backup, compact, restore
+from tooltrace.store.doctor import examine, mend
+from tooltrace.store.fold import fold
+from tooltrace.store.forget import Selection, forget
+from tooltrace.store.merge import merge
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.reader import open_reader
+from tooltrace.store.scratch import remove_leftovers
 
-EXCEED = """
-from tooltrace.store.connection import connect
-con = connect()
-con.execute("SET memory_limit = '40MB'")
-con.execute("SET threads = 1")
-con.execute("CREATE TABLE large AS SELECT hash(i) AS a, repeat('x', 40) || i AS b FROM range(1_000_000) AS numbers(i)")
-print("written", flush=True)
+SPILL = """
+import sys
+from tooltrace.store.reader import open_reader
+from tooltrace.store.scratch import remove_leftovers
+with open_reader(sys.argv[1]) as con:
+    con.execute("SET memory_limit = '40MB'")
+    con.execute("SET threads = 1")
+    con.execute("CREATE TABLE memory.main.large AS SELECT hash(i) AS a, repeat('x', 40) || i AS b FROM range(1_000_000) AS n(i)")
+    print("written", flush=True)
+    input()
 """
 
 
-def started(folder: Path, then: str) -> subprocess.Popen[str]:
-    """Return a process whose query has written temporary files, which continues with ``then``."""
-    environment = {**os.environ, "TMPDIR": str(folder)}
-    command = [sys.executable, "-c", EXCEED + then]
-    process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+@pytest.fixture
+def filled(store: StorePaths, write: Any, call: Any) -> StorePaths:
+    write(*map(call, range(3)))
+    fold(store)
+    return store
+
+
+def spilling(store: StorePaths) -> subprocess.Popen[str]:
+    """Return a process whose query has written temporary files, and which waits for a line."""
+    command = [sys.executable, "-c", SPILL, str(store.database)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "written\n"
     return process
 
 
-def files(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.rglob("*.tmp"))
+def spilled(store: StorePaths) -> list[Path]:
+    return [path for path in store.journal.glob(".scratch-*/*") if path.stat().st_size]
 
 
-def test_files_of_a_killed_process_are_removed_by_the_next_one_and_those_of_others_stay(tmp_path: Path) -> None:
-    running, killed = (started(tmp_path, "input()") for _ in range(2))
-    with running, killed:
+def test_what_a_killed_reader_left_is_listed_and_removed(filled: StorePaths) -> None:
+    with spilling(filled) as killed:
+        assert spilled(filled)
         killed.kill()
-        killed.wait()
-        left = files(tmp_path)
-        started(tmp_path, "").communicate()
-        kept = files(tmp_path)
-        assert any(f"_{killed.pid}_" in name for name in left)
-        assert kept == [name for name in left if f"_{running.pid}_" in name] != []
-        running.communicate("\n")
-    assert files(tmp_path) == []
+    assert spilled(filled)
+    assert len(examine(filled).leftovers) == 1
+    assert "removed 1 temporary files" in mend(filled).done
+    assert not spilled(filled)
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs the permissions of POSIX")
-def test_nobody_else_may_read_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    connect().close()
-    (folder,) = tmp_path.iterdir()
-    assert folder.stat().st_mode & 0o777 == 0o700
+def test_forgetting_removes_what_a_killed_reader_left(filled: StorePaths) -> None:
+    with spilling(filled) as killed:
+        killed.kill()
+    assert forget(filled, Selection(call_id="c1")).remaining == []
+    assert not spilled(filled)
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs the permissions of POSIX")
-def test_a_link_under_the_name_of_the_directory_is_not_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_process_removes_its_files_when_it_ends(filled: StorePaths) -> None:
+    with spilling(filled) as reader:
+        (folder,) = {path.parent for path in spilled(filled)}
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        remove_leftovers(filled.journal, "")
+        assert spilled(filled), "a living process has them"
+        reader.communicate("\n")
+    assert not folder.exists()
+
+
+def test_what_a_killed_export_left_goes_with_the_next_one_and_with_forgetting(
+    filled: StorePaths, tmp_path: Path
 ) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (tmp_path / f"tooltrace-{os.getuid()}").symlink_to(elsewhere)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    con = connect()
-    (used,) = con.execute("SELECT current_setting('temp_directory')").fetchone() or ("",)
-    con.close()
-    assert Path(used).parent == tmp_path
-    assert Path(used).name not in ("elsewhere", f"tooltrace-{os.getuid()}")
+    target = tmp_path / "out" / "calls.jsonl"
+    program = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom tooltrace.exporters.atomic_file import AtomicFile\n"
+        "AtomicFile(Path(sys.argv[1])).write(b'x' * 100_000)\nos.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", program, str(target)], check=False)
+    assert list(target.parent.glob(".calls.jsonl-*.tmp"))
+    running = AtomicFile(tmp_path / "out" / "other.jsonl")
+    file = AtomicFile(target)
+    file.write(b"complete")
+    file.publish()
+    assert [path.name for path in target.parent.iterdir() if not path.name.startswith(".other")] == ["calls.jsonl"]
+    running.write(b"unharmed")
+    running.publish()
+    assert stat.S_IMODE(running.path.stat().st_mode) == 0o600
+
+
+@pytest.fixture
+def modes(tmp_path: Path) -> Iterator[dict[str, int]]:
+    """The widest permissions that any file below the test's folder had at any moment, for files that others could read."""
+    seen: dict[str, int] = {}
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.is_set():
+            with suppress(FileNotFoundError):  # files come and go
+                look(tmp_path)
+
+    def look(folder: Path) -> None:
+        for entry in os.scandir(folder):
+            mode = stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode)
+            if entry.is_dir() and mode & 0o077:
+                look(Path(entry))
+            elif entry.is_file() and mode & 0o077:
+                seen[entry.name] = mode
+
+    before = os.umask(0o022)
+    watcher = threading.Thread(target=watch)
+    tmp_path.chmod(0o755)
+    watcher.start()
+    yield seen
+    done.set()
+    watcher.join()
+    os.umask(before)
+
+
+def test_no_file_is_ever_readable_for_others(
+    filled: StorePaths, write: Any, call: Any, tmp_path: Path, modes: dict[str, int]
+) -> None:
+    tt.configure(store=filled.database)
+    for number in range(5):
+        write(call(10 + number, text="x" * 10_000))
+        fold(filled)
+        compact(filled)
+        forget(filled, Selection(call_id=f"c1{number}"))
+        backup(filled, tmp_path / "copy.duckdb", force=True)
+        restore(tmp_path / "copy.duckdb", filled, force=True)
+        merge([filled.database], tmp_path / "merged.duckdb")
+        tt.label(call_id="c1", correct=True)
+        with open_reader(filled.database) as con:
+            con.execute("SELECT count(*) FROM tool_calls").fetchall()
+    assert modes == {}

@@ -12,6 +12,7 @@ from tooltrace.store.exclusive import existing
 from tooltrace.store.exports import exported_files
 from tooltrace.store.forget import WAIT_SECONDS, ForgetReport, Selection
 from tooltrace.store.forget import forget as forget_in_store
+from tooltrace.store.scratch import sweep_file
 
 
 @checked_keywords()
@@ -65,7 +66,9 @@ def forget_calls(
         report = forget_in_store(path, selection, wait=wait, dry_run=dry_run)
     if exports:
         paths = existing(path)
-        found = [each for each in exported_files(paths, wait=wait) if each.path.exists()]
+        noted = exported_files(paths, wait=wait)
+        running = [path for each in noted for path in sweep_file(each.path)]
+        found = [each for each in noted if each.path.exists()]
         if dry_run:
             report.exports = found
             return report
@@ -73,4 +76,7 @@ def forget_calls(
         report.exports = []
         report.exports_changed = cleaned.changed
         report.erased.remaining += cleaned.remaining
+        report.erased.remaining += [
+            f"{path} is of an export that runs: forget once more when it has ended" for path in running
+        ]
     return report

@@ -19,6 +19,7 @@ from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.migrations import checked_schema
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.rewrite import RewriteReport, rewrite
+from tooltrace.store.scratch import PrivateFolder
 
 WAIT_SECONDS: Final = 30.0
 """Seconds that a command waits for readers and folds by default."""
@@ -94,7 +95,6 @@ def restore(
     if paths.database.exists() and not force:
         raise StoreError(f"the store {paths.database} exists: replace it with --force; the old file is kept")
     lock = locked(paths, wait, "restoring")
-    temporary = paths.database.with_name(f".{paths.database.name}.restore.tmp")
     try:
         if paths.database.exists():
             with contextlib.suppress(StoreError):  # a store that cannot be folded is replaced as it is
@@ -102,15 +102,15 @@ def restore(
         # before the database is replaced: a kill in between makes the next fold erase again, which does no harm
         copy_tombstones(source, paths)
         tombstones.mark_all_pending(paths)
-        _copy(source.database, temporary)
-        aside = _keep_aside(paths)
-        temporary.replace(paths.database)
+        with PrivateFolder(paths.database.parent, paths.database.name) as folder:
+            copy = folder.path / paths.database.name
+            _copy(source.database, copy)
+            aside = _keep_aside(paths)
+            copy.replace(paths.database)
         return fold_locked(paths), aside
     except OSError as error:
         raise StoreError(f"cannot restore {paths.database}: {error}; the store was not replaced") from error
     finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
         lock.release()
 
 

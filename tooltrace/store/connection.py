@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
-import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +14,7 @@ import duckdb
 from tooltrace.errors import ConfigError, StoreDamaged, StoreError, StoreLocked
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import STORAGE_VERSION, STORE, quote_literal
+from tooltrace.store.scratch import PrivateFolder, scratch
 from tooltrace.store.store_file import SQLITE, foreign, foreign_format
 
 MEMORY_CATALOG: Final = "memory"
@@ -24,6 +22,8 @@ QUERY_MEMORY: Final = "TOOLTRACE_QUERY_MEMORY"
 """Environment variable for the memory of a query."""
 THREAD_MIB: Final = 128
 """Memory of a limited query for which it may use a further thread: each thread has buffers of its own."""
+
+_WRITABLE: Final = f"STORAGE_VERSION {quote_literal(STORAGE_VERSION)}, RECOVERY_MODE 'no_wal_writes'"
 
 _QUOTED: Final = re.compile(r'"[^"]*"')
 _LOCKED: Final = re.compile(r"Conflicting lock is held in (.*?) ?\(PID (\d+)\)|Conflicting lock is held")
@@ -48,33 +48,22 @@ _IN_USE: Final = (
 )
 
 
-def connect() -> duckdb.DuckDBPyConnection:
-    """Return a new in-memory database in UTC, with nothing attached, which downloads and loads no extension by itself."""
+def connect(paths: StorePaths | None = None) -> duckdb.DuckDBPyConnection:
+    """Return a new in-memory database in UTC, with nothing attached, which downloads and loads no extension by itself.
+
+    Data that exceeds the memory goes to the temporary folder of the store ``paths``; without a store, nowhere.
+    """
     config: dict[str, str | bool | int | float | list[str]] = {
-        "temp_directory": str(_temp_directory()),
+        "temp_directory": "",
         "autoinstall_known_extensions": "false",  # opening or reading a file must not download anything
         "autoload_known_extensions": "false",
     }
     con = duckdb.connect(":memory:", config=config)
     con.execute("SET GLOBAL TimeZone = 'UTC'")
     con.execute("SET enable_progress_bar = false")  # the bar would mix with the output of programs that print results
+    if paths is not None:
+        con.execute(f"SET temp_directory = {quote_literal(str(scratch(paths)))}")
     return con
-
-
-def _temp_directory() -> Path:
-    """Return the directory for data of queries that exceed the memory: one for all processes of the user.
-
-    DuckDB removes the files there that a killed process left behind. Nobody else may read them, and a directory that
-    another user made under its name is not used.
-    """
-    parent, user = Path(tempfile.gettempdir()), os.getuid() if hasattr(os, "getuid") else 0
-    shared = parent / f"tooltrace-{user}"
-    with suppress(OSError):
-        shared.mkdir(mode=0o700, exist_ok=True)
-        found = shared.lstat()
-        if stat.S_ISDIR(found.st_mode) and found.st_uid == user:
-            return shared
-    return parent / f"tooltrace-{user}-{secrets.token_hex(4)}"
 
 
 def limit_memory(con: duckdb.DuckDBPyConnection) -> None:
@@ -96,15 +85,53 @@ def limit_memory(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def attach(con: duckdb.DuckDBPyConnection, paths: StorePaths, *, read_only: bool) -> None:
-    """Attach the database as ``store``. Raises StoreLocked, StoreDamaged or StoreError."""
-    options = "READ_ONLY" if read_only else f"STORAGE_VERSION {quote_literal(STORAGE_VERSION)}"
-    new = not read_only and not paths.database.exists()
+    """Attach the database as ``store``. Raises StoreLocked, StoreDamaged or StoreError.
+
+    Changes are in the file after ``checkpoint``, all of them or none: there is no write-ahead log, because the journals
+    have every line until then.
+    """
     try:
-        con.execute(f"ATTACH {quote_literal(str(paths.database))} AS {STORE} ({options})")
+        if not read_only:
+            con.execute("SET checkpoint_on_detach = 'DISABLED'; SET wal_autocheckpoint = '1 TB'")
+        if not read_only and not paths.database.exists():
+            _create_file(con, paths)
+        con.execute(
+            f"ATTACH {quote_literal(str(paths.database))} AS {STORE} ({'READ_ONLY' if read_only else _WRITABLE})"
+        )
     except duckdb.Error as error:
         raise explained(error, paths.database) from error
-    if new:
-        paths.database.chmod(0o600)
+    except OSError as error:
+        raise StoreError(f"the store {paths.database} cannot be created: {error}") from error
+
+
+def checkpoint(con: duckdb.DuckDBPyConnection) -> None:
+    """Write the committed changes of the database attached as ``store`` to its file. Raises duckdb.Error and OSError."""
+    (path,) = con.execute("SELECT path FROM duckdb_databases() WHERE database_name = ?", [STORE]).fetchone() or ("",)
+    mark = Path(f"{path}.wal")  # DuckDB writes there that a checkpoint runs; created before, nobody else can read it
+    with suppress(FileExistsError):
+        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    con.execute(f"CHECKPOINT {STORE}")
+    mark.unlink(missing_ok=True)
+
+
+def _create_file(con: duckdb.DuckDBPyConnection, paths: StorePaths) -> None:
+    """Create an empty database that only this user can read, in one step."""
+    with PrivateFolder(paths.database.parent, paths.database.name) as folder:
+        new = folder.path / paths.database.name
+        con.execute(f"ATTACH {quote_literal(str(new))} AS {STORE} ({_WRITABLE})")
+        con.execute(f"DETACH {STORE}")
+        new.chmod(0o600)
+        new.replace(paths.database)
+    sync_directory(paths.database.parent)  # before a folded journal is removed
+
+
+def sync_directory(directory: Path) -> None:
+    """Write the names in ``directory`` to the disk, so that a power cut does not undo a renaming. Raises OSError."""
+    fd = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def detach(con: duckdb.DuckDBPyConnection) -> None:
@@ -119,10 +146,12 @@ def opened(paths: StorePaths, *, read_only: bool) -> Iterator[duckdb.DuckDBPyCon
 
     Raises StoreLocked, StoreDamaged or StoreError, also for errors of DuckDB inside the block.
     """
-    con = connect()
+    con = connect(paths)
     try:
         attach(con, paths, read_only=read_only)
         yield con
+        if not read_only:
+            checkpoint(con)
     except duckdb.Error as error:
         raise explained(error, paths.database) from error
     finally:

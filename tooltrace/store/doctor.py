@@ -22,11 +22,11 @@ from tooltrace.store.fold import fold
 from tooltrace.store.fold_step import FoldReport
 from tooltrace.store.folded_journals import known_offsets
 from tooltrace.store.journal_scan import batches, is_abandoned, open_journal, unreadable_journals
-from tooltrace.store.line_files import TEMP_SUFFIX
 from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.migrations import checked_schema, schema_of
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import RECORDS, STORE
+from tooltrace.store.scratch import abandoned
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -65,7 +65,7 @@ class StoreReport:
     deliveries: tuple[DeliveryLag, ...] = ()
     """State of each destination: what it has, what waits for it and why."""
     leftovers: tuple[str, ...] = ()
-    """Temporary files that killed folds and readers left."""
+    """Temporary files that killed folds, readers, exports and backups left."""
     asides: tuple[str, ...] = ()
     """Damaged databases and write-ahead logs that were quarantined by renaming."""
     problems: tuple[str, ...] = ()
@@ -148,7 +148,7 @@ def _examine(paths: StorePaths) -> StoreReport:
         live_journals=live,
         dead_journals=len(sizes) - live,
         deliveries=delivery_lags(paths),
-        leftovers=_leftovers(paths),
+        leftovers=tuple(path.name for path in abandoned(paths)),
         asides=_asides(paths),
         problems=_blocking_files(paths),
     )
@@ -254,10 +254,6 @@ def _is_live(path: Path) -> bool:
         return not is_abandoned(fd)
     finally:
         os.close(fd)
-
-
-def _leftovers(paths: StorePaths) -> tuple[str, ...]:
-    return tuple(sorted(path.name for path in paths.journal.glob(f".*{TEMP_SUFFIX}")))
 
 
 def _asides(paths: StorePaths) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from tooltrace.errors import StoreError
 from tooltrace.store import recovery, tombstones
 from tooltrace.store.blanking import Change, change_lines
-from tooltrace.store.connection import opened
+from tooltrace.store.connection import checkpoint, opened
 from tooltrace.store.delivery_cursors import DestinationFiles, destinations, folder_of
 from tooltrace.store.journal_scan import fingerprint_of, open_journal
 from tooltrace.store.paths import StorePaths
@@ -132,7 +132,7 @@ def update_fingerprints(con: DuckDBPyConnection, paths: StorePaths, names: Colle
         finally:
             os.close(fd)
         con.execute(f"UPDATE {STORE}.journals SET fingerprint = ? WHERE name = ?", [mark, name])
-    con.execute(f"CHECKPOINT {STORE}")
+    checkpoint(con)
 
 
 def _erase_rows(paths: StorePaths, found: Tombstones, report: ErasureReport) -> None:

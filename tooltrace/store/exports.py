@@ -13,6 +13,7 @@ from tooltrace.store.exclusive import existing, locked
 from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import EXPORTS, STORE
+from tooltrace.store.scratch import sweep_file
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -87,4 +88,4 @@ def load_exports(con: DuckDBPyConnection) -> list[ExportedFile]:
 
 def _is_gone(path: Path) -> bool:
     """Whether ``path`` was deleted; a path whose folder is missing too may be on a disk that is not mounted now."""
-    return path.parent.is_dir() and not path.exists()
+    return path.parent.is_dir() and not path.exists() and not sweep_file(path)

@@ -18,9 +18,9 @@ from tooltrace.store.file_lock import Lock
 from tooltrace.store.first_use import check_database
 from tooltrace.store.fold_step import FoldReport, attached, connect_to_fold, fold_step, merge_row_groups
 from tooltrace.store.insertion import MAX_STEP_BYTES
-from tooltrace.store.line_files import remove_leftovers
 from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.scratch import remove_leftovers
 from tooltrace.store.step_size import StepSize
 
 if TYPE_CHECKING:
@@ -125,9 +125,9 @@ class Folding:
     def _fold(self, since: float) -> FoldReport:
         paths = self._paths
         paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
-        remove_leftovers(paths.journal)
+        remove_leftovers(paths.journal, "")
         recovery.remove_empty_file(paths)
-        self._con = self._con or connect_to_fold()
+        self._con = self._con or connect_to_fold(paths)
         merge_row_groups(self._con, allowed=not self._size.is_short)
         try:
             with attached(self._con, paths):

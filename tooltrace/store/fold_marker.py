@@ -23,10 +23,8 @@ REFRESH_SECONDS: Final = 1.0
 
 
 def has_unfolded(paths: StorePaths) -> bool:
-    """Whether a journal may have lines that are not in the database, or a killed fold left a write-ahead log."""
+    """Whether a journal may have lines that are not in the database."""
     sizes = {name: size for name, size in paths.journals().items() if size}
-    if paths.wal.exists():
-        return True
     if not sizes:
         return False
     folded = folded_offsets(paths)

@@ -12,7 +12,7 @@ import duckdb
 
 from tooltrace.core.records import Loss
 from tooltrace.store import erasure, tombstones
-from tooltrace.store.connection import attach, connect, detach, explained
+from tooltrace.store.connection import attach, checkpoint, connect, detach, explained
 from tooltrace.store.folded_journals import drop_stale_offsets, known_offsets, remove_folded
 from tooltrace.store.insertion import insert_lines
 from tooltrace.store.migrations import migrate
@@ -60,12 +60,11 @@ class FoldStep(NamedTuple):
     """Whether the step reached the end of the journals."""
 
 
-def connect_to_fold() -> DuckDBPyConnection:
-    """Return a connection with the settings of a fold."""
-    con = connect()
+def connect_to_fold(paths: StorePaths) -> DuckDBPyConnection:
+    """Return a connection with the settings of a fold of the store ``paths``."""
+    con = connect(paths)
     con.execute("SET threads = 1")  # costs less CPU time, and leaves the other cores to the program that is traced
     con.execute(f"SET memory_limit = '{MEMORY_BYTES} B'")
-    con.execute("SET wal_autocheckpoint = '1 B'")  # a commit writes the rows once, without a write-ahead log
     return con
 
 
@@ -81,6 +80,7 @@ def attached(con: DuckDBPyConnection, paths: StorePaths) -> Iterator[None]:
         attach(con, paths, read_only=False)
         migrate(con, paths.database)
         yield
+        checkpoint(con)
     except duckdb.Error as error:
         raise explained(error, paths.database) from error
     finally:
@@ -102,15 +102,15 @@ def fold_step(
     """
     offsets = known_offsets(con, paths)
     inserted = insert_lines(con, paths, offsets, is_enough, losses, until)
-    # before a journal is removed: a bad write-ahead log then loses nothing
-    con.execute(f"CHECKPOINT {STORE}")
+    # before a journal is removed: a commit alone writes nothing to the file
+    checkpoint(con)
     # a forgotten line must not stay on the disk until its journal is removed, which may be long after
     if inserted.forgotten:
         erasure.update_fingerprints(con, paths, erasure.blank_journals(paths, tombstones.load(paths)))
     removed = remove_folded(paths, offsets)
     if undelivered := [loss for found in removed.values() for loss in found]:
         insert_losses(con, STORE, undelivered)
-        con.execute(f"CHECKPOINT {STORE}")
+        checkpoint(con)
     # the files go before their offsets: a journal without an offset would be read again after a kill in between
     drop_stale_offsets(con, paths, offsets)
     report = FoldReport(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tooltrace.core.records import Loss
 from tooltrace.store import delivery_cursors
+from tooltrace.store.connection import checkpoint
 from tooltrace.store.journal_scan import FoldedJournal, JournalBatch, is_abandoned, open_journal, valid_offsets
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import STORE
@@ -74,7 +75,7 @@ def drop_stale_offsets(con: DuckDBPyConnection, paths: StorePaths, offsets: dict
     stale = [name for name in offsets if name not in present]
     if stale:
         con.execute(f"DELETE FROM {STORE}.journals WHERE list_contains(?, name)", [stale])
-        con.execute(f"CHECKPOINT {STORE}")
+        checkpoint(con)
     for name in stale:
         del offsets[name]
 

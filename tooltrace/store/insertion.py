@@ -25,6 +25,7 @@ from tooltrace.store.line_files import LineFile, is_about_values
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.read_ahead import read_ahead
 from tooltrace.store.schema import ATTEMPTS, CORRECTIONS, LOSSES, RECORDS, STORE, Table, quote_identifier
+from tooltrace.store.scratch import scratch
 from tooltrace.store.staging import SPACE, Staging, insert_losses, key_columns
 from tooltrace.store.tombstones import Tombstones
 
@@ -132,7 +133,7 @@ def _insert_staged(
     done: Insertion,
     forgotten: Tombstones,
 ) -> None:
-    staging = Staging(con, paths.journal)
+    staging = Staging(con, scratch(paths))
     staging.load(done.batch)
     for batch in lines:
         staging.load(batch)
@@ -158,7 +159,7 @@ def _insert_directly(
     con.execute("BEGIN")
     try:
         ahead = read_ahead(lines, STEP_CALLS)
-        with closing(_NewRows(con, paths.journal)) as new, closing(ahead):
+        with closing(_NewRows(con, scratch(paths))) as new, closing(ahead):
             for batch in ahead:
                 new.insert(batch)
                 done.add(batch)

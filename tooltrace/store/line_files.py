@@ -11,32 +11,29 @@ from typing import TYPE_CHECKING, Final, Self
 
 import duckdb
 
-from tooltrace.store.flock import LOCK_SH, flock
 from tooltrace.store.hashes import with_hashes
 from tooltrace.store.journal_format import WIRE_NAMES
-from tooltrace.store.journal_scan import Lines, is_abandoned, open_journal
+from tooltrace.store.journal_scan import Lines
 from tooltrace.store.schema import Table, TableColumn, quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-TEMP_SUFFIX: Final = ".tmp"
 
 _OBJECT_BYTES: Final = 1024 * 1024
 """Minimum of DuckDB's limit for one line, which is also the size of its buffers."""
 
 
 class LineFile:
-    """A temporary file of lines of one kind, which only this user can read, until ``close``.
+    """A temporary file of lines of one kind in ``directory``, until ``close``.
 
-    It is locked as long as it is open: ``remove_leftovers`` removes the files of killed processes only. After an
-    insertion it is overwritten, which costs less than a new file.
+    After an insertion it is overwritten, which costs less than a new file.
     """
 
     def __init__(self, directory: Path) -> None:
         self.bytes = 0
         """Bytes of the lines that were written since the last insertion."""
-        self._fd, self._path = _create_locked(directory)
+        self._fd, name = tempfile.mkstemp(prefix="lines-", dir=directory)
+        self._path = Path(name)
         self._longest = 0
 
     def __enter__(self) -> Self:
@@ -81,19 +78,6 @@ class LineFile:
         return int(row[0]) if row else 0
 
 
-def remove_leftovers(directory: Path) -> None:
-    """Remove temporary files in ``directory`` that no living process uses."""
-    with suppress(OSError):
-        for path in directory.glob(f".*{TEMP_SUFFIX}"):
-            fd = open_journal(path)
-            if fd is not None:
-                try:
-                    if is_abandoned(fd):
-                        path.unlink(missing_ok=True)
-                finally:
-                    os.close(fd)
-
-
 def is_about_values(error: duckdb.Error) -> bool:
     """Whether ``error`` reports values that cannot be stored, and not a lack of memory or disk space."""
     value_errors = (
@@ -101,16 +85,6 @@ def is_about_values(error: duckdb.Error) -> bool:
         duckdb.OutOfRangeException, duckdb.DataError, duckdb.IntegrityError,
     )  # fmt: skip
     return isinstance(error, value_errors)
-
-
-def _create_locked(directory: Path) -> tuple[int, Path]:
-    while True:
-        fd, name = tempfile.mkstemp(prefix=".lines-", suffix=TEMP_SUFFIX, dir=directory)
-        with suppress(OSError):  # a file system without locks
-            flock(fd, LOCK_SH)
-        if os.fstat(fd).st_nlink > 0:
-            return fd, Path(name)
-        os.close(fd)  # another process found it unlocked, and removed it
 
 
 def _wire(column: TableColumn) -> str:

@@ -13,9 +13,9 @@ from tooltrace.store import erasure, fold_marker, recovery, tombstones
 from tooltrace.store.fold_step import FoldReport, attached, connect_to_fold, fold_step
 from tooltrace.store.insertion import MAX_STEP_BYTES, commit_staged, drop_forgotten
 from tooltrace.store.journal_scan import JournalBatch
-from tooltrace.store.line_files import remove_leftovers
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import STORE, UNKEYED, quote_literal
+from tooltrace.store.scratch import scratch, sweep
 from tooltrace.store.staging import Staging
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def fold_locked(paths: StorePaths, *, verify: bool = False) -> FoldReport:
     ``verify``: also read the complete database to find damage.
     """
     started = time.monotonic()
-    remove_leftovers(paths.journal)
+    sweep(paths)
     damage = FoldDamage(verify=verify)
     while True:
         try:
@@ -56,7 +56,7 @@ class FoldDamage:
 
 
 def _fold_once(paths: StorePaths, damage: FoldDamage) -> FoldReport:
-    con = connect_to_fold()
+    con = connect_to_fold(paths)
     try:
         paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
         recovery.remove_empty_file(paths)
@@ -78,10 +78,10 @@ def _fold_once(paths: StorePaths, damage: FoldDamage) -> FoldReport:
 
 def _import_salvaged(con: DuckDBPyConnection, paths: StorePaths, aside: Path) -> int:
     """Insert the readable rows of a damaged database; return their number."""
-    staging = Staging(con, paths.journal)
+    staging = Staging(con, scratch(paths))
     rows = 0
     forgotten = tombstones.load(paths)
-    for table, file in recovery.salvage(aside, paths.journal):
+    for table, file in recovery.salvage(aside, scratch(paths)):
         if table in UNKEYED:
             con.execute(
                 f"INSERT INTO {STORE}.{table.name} BY NAME SELECT * FROM read_parquet({quote_literal(str(file))})"

@@ -13,7 +13,7 @@ import duckdb
 from tooltrace.errors import StoreError, StoreMissing
 from tooltrace.store import tombstones
 from tooltrace.store.backup import WAIT_SECONDS, copy_tombstones
-from tooltrace.store.connection import attach, connect, detach, explained
+from tooltrace.store.connection import attach, checkpoint, connect, detach, explained
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.fold import fold
 from tooltrace.store.insertion import commit_staged
@@ -21,7 +21,8 @@ from tooltrace.store.journal_scan import JournalBatch
 from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.recovery import GROUP_ROWS
-from tooltrace.store.schema import RECORDS, STORE, Table, quote_identifier, quote_literal
+from tooltrace.store.schema import RECORDS, Table, quote_identifier, quote_literal
+from tooltrace.store.scratch import scratch
 from tooltrace.store.staging import Staging
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _merge_one(source: StorePaths, target: StorePaths, wait: float | None, advan
     copy_tombstones(source, target)
     fold_locked(target)
     with _both(source, target) as con:
-        staging = Staging(con, target.journal)
+        staging = Staging(con, scratch(target))
         forgotten = tombstones.load(target)
         rows = 0
         for table in RECORDS.values():
@@ -82,7 +83,7 @@ def _merge_one(source: StorePaths, target: StorePaths, wait: float | None, advan
                 rows += commit_staged(con, staging, JournalBatch())
                 staging.clear()
                 advance(count)
-        con.execute(f"CHECKPOINT {STORE}")
+        checkpoint(con)
         return rows
 
 
@@ -90,7 +91,7 @@ def _merge_one(source: StorePaths, target: StorePaths, wait: float | None, advan
 def _both(source: StorePaths, target: StorePaths) -> Iterator[DuckDBPyConnection]:
     """Yield a connection to ``target``, with ``source`` attached under its name; no fold changes the source meanwhile."""
     lock = Lock(source)
-    con = connect()
+    con = connect(target)
     try:
         lock.shared()
         attach(con, target, read_only=False)

@@ -87,7 +87,7 @@ def _joined(first: PruneReport, second: PruneReport) -> PruneReport:
 
 
 def _examine(paths: StorePaths, selection: _PrunedAttempts) -> None:
-    con = connect()
+    con = connect(paths)
     try:
         con.execute(f"ATTACH {quote_literal(str(paths.database))} AS {SOURCE} (READ_ONLY)")
         selection.examine(con)

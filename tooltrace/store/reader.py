@@ -6,12 +6,10 @@ import contextlib
 import ctypes
 import logging
 import os
-import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
@@ -50,6 +48,7 @@ from tooltrace.store.schema import (
     TABLES,
     column_ddl,
 )
+from tooltrace.store.scratch import scratch
 from tooltrace.store.staging import SPACE, Staging
 from tooltrace.store.views import LOCAL_VIEWS
 
@@ -306,7 +305,7 @@ def _repair(paths: StorePaths, lock: Lock) -> bool:
 def _open(
     paths: StorePaths, until: Mapping[str, int], *, journals_only: bool = False, cursors: bool = True
 ) -> DuckDBPyConnection:
-    con = connect()
+    con = connect(paths)
     try:
         limit_memory(con)
         _attach_views(con, paths, until, stored=not journals_only and paths.database.exists(), cursors=cursors)
@@ -384,9 +383,9 @@ def _stage(
 
     They exist where there are such lines, or no database (``stored`` is False): then they are the only tables.
     """
-    staging: Staging | None = None if stored else Staging(con, Path(tempfile.gettempdir()))
+    staging: Staging | None = None if stored else Staging(con, scratch(paths))
     for batch in batches(paths, offsets, until):
-        staging = staging or Staging(con, _workspace(paths))
+        staging = staging or Staging(con, scratch(paths))
         staging.load(batch)
     if staging is None:
         return False
@@ -401,10 +400,6 @@ def _repeated(*, stored: bool, staged: bool, hashed: bool) -> str:
         return f"SELECT call_hash FROM memory.main.{ATTEMPTS.name}"
     parts = [f"{STORE}.{REPEATED_CALLS.name}"] * stored + [f"{SPACE}.{ATTEMPTS.name}"] * staged
     return " UNION ALL ".join(f"SELECT call_hash FROM {part}" for part in parts)
-
-
-def _workspace(paths: StorePaths) -> Path:
-    return paths.journal if os.access(paths.journal, os.W_OK) else Path(tempfile.gettempdir())
 
 
 def _close(con: DuckDBPyConnection) -> None:

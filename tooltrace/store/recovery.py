@@ -38,8 +38,8 @@ _log = logging.getLogger("tooltrace")
 def quarantine(paths: StorePaths, error: StoreDamaged, *, forced: bool) -> tuple[Path, Loss]:
     """Rename the damaged file and log a warning; return its new path and the loss to record.
 
-    The caller must hold the lock exclusively. A write-ahead log is renamed first and alone: its content is still in
-    the journals, which are removed only when the database itself has their lines. Raises StoreError for a file that
+    The caller must hold the lock exclusively. A write-ahead log, which only another program leaves, is renamed
+    first and alone. Raises StoreError for a file that
     never was a database, unless a person ``forced`` the quarantine, and for a SQLite database.
     """
     kind = foreign_format(paths.database)
@@ -104,7 +104,7 @@ def salvage(aside: Path, directory: Path) -> Iterator[tuple[Table, Path]]:
 
 def _pieces(aside: Path, table: Table, directory: Path, first: int, count: int) -> Iterator[tuple[Table, Path]]:
     """Yield ``count`` rows from row id ``first`` on, halving an unreadable piece down to about MIN_ROWS rows."""
-    file = directory / f".salvage-{table.name}-{first}.tmp"
+    file = directory / f"{table.name}-{first}.parquet"
     names = ", ".join(quote_identifier(name) for name in table.names)
     try:
         _run(

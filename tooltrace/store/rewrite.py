@@ -6,14 +6,14 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import duckdb
 
 from tooltrace.errors import StoreError
 from tooltrace.store import hashes
-from tooltrace.store.connection import attach, connect, detach, explained
+from tooltrace.store.connection import attach, checkpoint, connect, detach, explained, sync_directory
 from tooltrace.store.migrations import create
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import (
@@ -25,6 +25,7 @@ from tooltrace.store.schema import (
     quote_identifier,
     quote_literal,
 )
+from tooltrace.store.scratch import PrivateFolder, sweep_file
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -72,26 +73,24 @@ def rewrite(
             "database; make sure that the disk has space, and run the command again"
         )
     target = to or paths
-    copy = replace(target, database=target.database.with_name(f".{target.database.name}.rewrite.tmp"))
     try:
-        _remove(copy)
-        old = paths.database.stat()
-        deleted = _copy(paths, copy, keep or {}, columns or {}, prepare)
-        # before the renaming: after a power cut, the name must not lead to a file without content
-        _sync(copy)
-        copy.database.chmod(stat.S_IMODE(old.st_mode))
-        with contextlib.suppress(PermissionError):  # only root may give a file to another owner
-            os.chown(copy.database, old.st_uid, old.st_gid)
-        after = copy.database.stat().st_size
-        copy.database.replace(target.database)
-        _sync_directory(target)
+        sweep_file(target.database)
+        with PrivateFolder(target.database.parent, target.database.name) as folder:
+            copy = StorePaths.of(folder.path / target.database.name)
+            old = paths.database.stat()
+            deleted = _copy(paths, copy, keep or {}, columns or {}, prepare)
+            # before the renaming: after a power cut, the name must not lead to a file without content
+            _sync(copy)
+            copy.database.chmod(stat.S_IMODE(old.st_mode))
+            with contextlib.suppress(PermissionError):  # only root may give a file to another owner
+                os.chown(copy.database, old.st_uid, old.st_gid)
+            after = copy.database.stat().st_size
+            copy.database.replace(target.database)
+        sync_directory(target.database.parent)
     except duckdb.Error as error:
         raise explained(error, paths.database) from error
     except OSError as error:
         raise StoreError(f"cannot rewrite the store {paths.database}: {error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            _remove(copy)
     return RewriteReport(bytes_before=old.st_size, bytes_after=after, deleted=deleted)
 
 
@@ -102,7 +101,7 @@ def _copy(
     columns: Mapping[str, Mapping[str, str]],
     prepare: Callable[[DuckDBPyConnection], None],
 ) -> dict[str, int]:
-    con = connect()
+    con = connect(paths)
     try:
         con.execute(f"ATTACH {quote_literal(str(paths.database))} AS {SOURCE} (READ_ONLY)")
         attach(con, copy, read_only=False)
@@ -111,7 +110,7 @@ def _copy(
         names = [table.name for table in TABLES if table not in (META, REPEATED_CALLS)]
         deleted = {name: _copy_table(con, name, keep.get(name), columns.get(name, {})) for name in names}
         hashes.find_repeated(con)  # not copied: nothing of a deleted call is left
-        con.execute(f"CHECKPOINT {STORE}")
+        checkpoint(con)
         return {name: rows for name, rows in deleted.items() if rows}
     finally:
         with contextlib.suppress(duckdb.Error):
@@ -140,16 +139,3 @@ def _copy_table(con: DuckDBPyConnection, table: str, condition: str | None, colu
 def _sync(copy: StorePaths) -> None:
     with copy.database.open("rb") as file:
         os.fsync(file.fileno())
-
-
-def _sync_directory(paths: StorePaths) -> None:
-    fd = os.open(paths.database.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def _remove(copy: StorePaths) -> None:
-    for path in (copy.wal, copy.database):
-        path.unlink(missing_ok=True)

@@ -69,7 +69,7 @@ def _lock_down(con: DuckDBPyConnection, limits: SandboxLimits, file: str | None)
     """
     con.execute(f"SET memory_limit = '{limits.memory_bytes // 1024}KiB'")
     con.execute(f"SET threads = {min(2, os.cpu_count() or 1)}")
-    con.execute("SET max_temp_directory_size = '0MB'")
+    con.execute("SET temp_directory = ''")  # DuckDB lets SQL read the files of its temporary directory
     if file is not None:
         con.execute(f"SET allowed_paths = [{quote_literal(file)}]")
     for name in ("autoinstall_known_extensions", "autoload_known_extensions", "allow_community_extensions"):
