@@ -117,12 +117,13 @@ def modes(tmp_path: Path) -> Iterator[dict[str, int]]:
                 look(tmp_path)
 
     def look(folder: Path) -> None:
-        for entry in os.scandir(folder):
-            mode = stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode)
-            if entry.is_dir() and mode & 0o077:
-                look(Path(entry))
-            elif entry.is_file() and mode & 0o077:
-                seen[entry.name] = mode
+        with os.scandir(folder) as entries:
+            for entry in list(entries):
+                mode = stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode)
+                if entry.is_dir() and mode & 0o077:
+                    look(Path(entry))
+                elif entry.is_file() and mode & 0o077:
+                    seen[entry.name] = mode
 
     before = os.umask(0o022)
     watcher = threading.Thread(target=watch)
