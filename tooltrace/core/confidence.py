@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Literal, Self
+from typing import Any, Final, Literal, Self
 
 from tooltrace.errors import ConfigError
+from tooltrace.faults import faults
 
 HIGH = 0.8
 LOW = 0.5
@@ -17,6 +18,40 @@ Band = Literal["low", "middle", "high"]
 def band(confidence: float) -> Band:
     """Return the band of ``confidence``: ``high`` from 0.8, ``middle`` from 0.5, ``low`` below."""
     return "high" if confidence >= HIGH else "middle" if confidence >= LOW else "low"
+
+
+TOLERANCE: Final = 1e-6
+"""Distance from [0, 1] within which a confidence is an error of rounding, as in ``0.7 + 0.2 + 0.1``, and is clamped."""
+OUT_OF_RANGE: Final = "confidence_out_of_range"
+"""Flag of a response whose confidence was not one, and is unknown."""
+
+
+def valid_confidence(value: Any) -> float | None:
+    """Return ``value`` as a confidence: clamped within ``TOLERANCE`` of [0, 1]; None where it is not such a number.
+
+    Numbers of other libraries, such as those of numpy, are numbers. NaN, infinities, booleans and texts are not.
+    """
+    if type(value) is not float:
+        if isinstance(value, bool | str | bytes) or not hasattr(type(value), "__float__"):
+            return None
+        try:
+            value = float(value)
+        except Exception:  # of a foreign class
+            return None
+    if not -TOLERANCE <= value <= 1.0 + TOLERANCE:  # false for NaN too
+        return None
+    return float(min(max(value, 0.0), 1.0))
+
+
+def warn_of_unknown(value: Any) -> None:
+    """Log once in a process that a tool stated ``value``, which is not a confidence."""
+    shown = repr(value) if isinstance(value, int | float) else f"of the type {type(value).__name__}"
+    faults.warn_once(
+        "confidence",
+        f"a tool stated a confidence {shown}, which is not a number in [0, 1]: it is recorded as unknown, with the flag "
+        f"{OUT_OF_RANGE}",
+        counted=False,
+    )
 
 
 def is_uncertain(confidence: float | None) -> bool:

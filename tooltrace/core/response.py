@@ -8,11 +8,11 @@ from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypedDict, TypeVar, Unpack, cast, overload
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from tooltrace.core.codes import NextAction, ToolErrorCode, advice_for, next_step
-from tooltrace.core.confidence import Score
-from tooltrace.core.keywords import named_options
+from tooltrace.core.confidence import OUT_OF_RANGE, Score, valid_confidence, warn_of_unknown
+from tooltrace.core.keywords import UNSET, named_options
 from tooltrace.core.message import Note, Style, answer_text, message_of
 from tooltrace.redact.inspection import is_subclass
 
@@ -74,14 +74,7 @@ class ToolStatus(StrEnum):
 SourceType = Literal["document", "file", "api", "database", "user_input", "other"]
 
 
-def _unit_interval(value: float) -> float:
-    """Return ``value`` if it lies in [0, 1]; otherwise raise ValueError with a message for the tool's author."""
-    if not 0.0 <= value <= 1.0:  # false for NaN too
-        raise ValueError(f"confidence must lie in [0, 1], got {value!r}; leave it out where it is unknown")
-    return value
-
-
-Confidence = Annotated[float, AfterValidator(_unit_interval)]
+Confidence = Annotated[float, Field(ge=0.0, le=1.0)]
 """The tool's confidence that its answer is right, in [0, 1]."""
 
 
@@ -273,10 +266,15 @@ class ToolResponse(_Part):
     @model_validator(mode="before")
     @classmethod
     def _copy_code_and_signals(cls, values: Any) -> Any:
-        """Copy the error's code and the score's signals to the response, where the response has none."""
+        """Copy the error's code and the score's signals to the response, where the response has none.
+
+        A confidence that is not a number in [0, 1] becomes unknown: a tool that computed it must not fail.
+        """
         if not isinstance(values, dict):
             return values
         score = values.get("confidence")
+        if score is not None and (type(score) is not float or not 0.0 <= score <= 1.0):
+            values = _with_valid_confidence(values, score)
         if isinstance(score, Score) and values.get("signals") is None:
             values = {**values, "signals": score.signals or None}
         if values.get("code") is not None:
@@ -303,8 +301,8 @@ class ToolResponse(_Part):
 
     @property
     def ok(self) -> bool:
-        """Whether the tool reported no error. The answer may still be wrong."""
-        return self.status != "error"
+        """Whether the tool answered and reported no error. The answer may still be wrong; a paused call has none yet."""
+        return self.status != "error" and self.paused is None
 
     @overload
     def to_message(
@@ -422,6 +420,20 @@ class ToolResponse(_Part):
         )
 
 
+def _with_valid_confidence(values: dict[str, Any], stated: Any) -> dict[str, Any]:
+    """Return the members of a response with ``stated`` as its confidence, or without one and with a flag."""
+    confidence = valid_confidence(stated)
+    if confidence is not None:
+        return {**values, "confidence": confidence}
+    warn_of_unknown(stated)
+    meta = values.get("meta") or {}
+    if isinstance(meta, ResponseMeta):
+        return {**values, "confidence": None, "meta": meta.model_copy(update={"flags": (*meta.flags, OUT_OF_RANGE)})}
+    if isinstance(meta, Mapping):
+        meta = {**meta, "flags": (*meta.get("flags", ()), OUT_OF_RANGE)}
+    return {**values, "confidence": None, "meta": meta}
+
+
 _MEMBERS = ("status", "text", "data", "error", "stats", "context")
 """The members of HelloAgents' serialized response."""
 
@@ -437,8 +449,8 @@ def is_response(value: Any) -> bool:
 @named_options
 def _error(
     cls: type[_R],
-    code: str,
-    message: str,
+    code: str = UNSET,
+    message: str = UNSET,
     retryable: bool | None = None,
     suggestion: str | None = None,
     *,
@@ -454,6 +466,12 @@ def _error(
     the message. An error with a suggestion continues: the model acts on it.
     ``fields``: any other field of the model.
     """
+    if code is UNSET or message is UNSET:
+        given = "neither" if code is message else f"only the code {code!r}" if message is UNSET else "only the message"
+        raise TypeError(
+            f"ToolResponse.error() needs a code and a message, got {given}: such as "
+            f"ToolResponse.error({ToolErrorCode.NOT_FOUND.value!r}, 'no such file')"
+        )
     known = advice_for(code)
     error = ErrorInfo(
         code=str(code),

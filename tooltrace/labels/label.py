@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, get_args
 
+from tooltrace.core.confidence import valid_confidence
 from tooltrace.core.keywords import checked_keywords
 from tooltrace.core.records import Outcome
 from tooltrace.errors import LabelError
-from tooltrace.recording.attempt import validate_confidence
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.settings import Settings
 from tooltrace.redact.sanitizer import Sanitizer
@@ -60,7 +60,7 @@ def make_outcome(
         span_id=valid_text(span_id),
         conversation_id=valid_text(conversation_id),
         correct=correct,
-        score=None if score is None else float(score),
+        score=None if score is None else valid_confidence(score),
         labeler=valid_text(labeler) or labeler,
         reason=Sanitizer((settings.redaction,), settings.field_limit).sanitize_text("reason", reason or None),
         labeled_at=CLOCK.now() if labeled_at is None else labeled_at,
@@ -117,7 +117,7 @@ def _check(judged: str | None, correct: Any, score: Any) -> None:
         raise LabelError(f"the label of {judged} has neither correct nor score: pass one")
     if correct is not None and not isinstance(correct, bool):
         raise LabelError(f"correct must be True or False; got {correct!r}; pass a score as score=")
-    if score is not None and validate_confidence(score) is None:
+    if score is not None and valid_confidence(score) is None:
         raise LabelError(f"the score of {judged} must be from 0 to 1; got {score!r}")
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
 from tooltrace.core.codes import ToolErrorCode, advice_for, next_step
+from tooltrace.core.confidence import OUT_OF_RANGE, valid_confidence
 from tooltrace.core.response import ErrorInfo, ResponseMeta, Source, SourceType, Status, ToolResponse
 from tooltrace.core.valid_models import build_valid
 from tooltrace.normalize.lazy_regex import lazy
@@ -151,10 +152,10 @@ def build_response(
     action = next_action_named(next_action)
     if next_action is not None and next_action != action:
         put_unique(unfit, "next_action", next_action)
-    score = _confidence(confidence)
+    score = valid_confidence(confidence)
     if confidence is not None and score is None:
         put_unique(unfit, "confidence", confidence)
-        flags.append("confidence_out_of_range")
+        flags.append(OUT_OF_RANGE)
     known_sources, other = sources_of(sources)
     if other is not None:
         put_unique(unfit, "source", other)
@@ -409,12 +410,6 @@ def has_members(data: Any, *names: str) -> bool:
 def has_only(data: Mapping[str, Any], names: Iterable[str]) -> bool:
     """Whether ``data`` has no members other than these."""
     return not set(data) - set(names)
-
-
-def _confidence(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if 0.0 <= value <= 1.0 else None
 
 
 def _is_type(error: Any) -> bool:

@@ -116,7 +116,9 @@ def rule(name: str, grade: Grade = "certain") -> Callable[[Read], Rule]:
     """
     if grade not in get_args(Grade):
         raise ConfigError(f"the grade of a rule must be certain or heuristic, got {grade!r} for the rule {name!r}")
-    return lambda read: Rule(str(name), grade, read)
+    if not isinstance(name, str):
+        raise ConfigError(f"the name of a rule must be a text, got {name!r}: @tt.rule('my_api')")
+    return lambda read: Rule(name, grade, read)
 
 
 def checked_rules(rules: Iterable[Rule], place: str) -> tuple[Rule, ...]:

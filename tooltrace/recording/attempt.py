@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from contextvars import Context as ContextVars
 from sys import getsizeof
@@ -204,13 +203,3 @@ def read_claims(result: Any, confidence: Any, sources: Any) -> tuple[Any, tuple[
             pass_on_signal(error)
             flags.append("sources_failed")
     return found_confidence, found_sources, tuple(flags)
-
-
-def validate_confidence(value: Any) -> float | None:
-    """Return ``value`` if it is a number in [0, 1], else None.
-
-    NaN, infinities and booleans give None too.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if math.isfinite(value) and 0.0 <= value <= 1.0 else None

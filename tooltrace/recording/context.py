@@ -13,6 +13,7 @@ from opentelemetry.baggage import set_baggage
 from opentelemetry.context.context import Context
 
 from tooltrace.core.keywords import checked_keywords
+from tooltrace.errors import ConfigError
 
 
 class CallId:
@@ -66,8 +67,15 @@ def context(
 
     A value that is left out is inherited from the enclosing block. ``call_id`` is the model's id of the call; the same
     id again is the next attempt of the call. ``agent``: name of the agent that makes the calls. ``attributes`` are
-    recorded with every call, beside those of the enclosing blocks. Raises UnknownOption for another name.
+    recorded with every call, beside those of the enclosing blocks. Raises UnknownOption for another name, and ConfigError for ``attributes`` that are not a
+    mapping.
     """
+    if attributes is not None and not (
+        isinstance(attributes, Mapping) and all(isinstance(name, str) for name in attributes)
+    ):
+        raise ConfigError(
+            f"attributes must be a dict with texts as keys, such as {{'tenant': 'a'}}, got {attributes!r}"
+        )
     outer = current.get()
     token = current.set(
         CallContext(

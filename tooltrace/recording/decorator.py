@@ -24,6 +24,7 @@ from tooltrace.recording import config, generators, injected_parameters, tool_ob
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.generators import NullStreamRecorder, StreamRecorder
 from tooltrace.recording.recorder import activate
+from tooltrace.recording.retryable import Retryable
 from tooltrace.recording.tool_spec import (
     Capture,
     ReadConfidence,
@@ -60,7 +61,7 @@ def trace_tool(
     redact: Redaction | Redact | Iterable[str] | None = None,
     confidence: ReadConfidence | None = None,
     sources: ReadSources | None = None,
-    retryable: type[BaseException] | Iterable[type[BaseException]] = (),
+    retryable: Retryable = (),
     rules: Iterable[Rule] | None = None,
     inject: str | Iterable[str] = (),
 ) -> _Decorator: ...
@@ -77,7 +78,7 @@ def trace_tool(
     redact: Redaction | Redact | Iterable[str] | None = None,
     confidence: ReadConfidence | None = None,
     sources: ReadSources | None = None,
-    retryable: type[BaseException] | Iterable[type[BaseException]] = (),
+    retryable: Retryable = (),
     rules: Iterable[Rule] | None = None,
     inject: str | Iterable[str] = (),
 ) -> Any:
@@ -97,7 +98,8 @@ def trace_tool(
     redaction.
     ``confidence``, ``sources``: fixed values, or functions that read them from a result; used where the result carries
     none.
-    ``retryable``: exceptions after which the same call may succeed.
+    ``retryable``: exception classes after which the same call may succeed, or functions that say so of the exception or of
+    the ToolResponse with an error: True, False, or None for no opinion. What ``stamina.retry(on=…)`` accepts is accepted.
     ``rules``: the rules that read this tool's results, see :func:`tooltrace.normalize`.
     ``inject``: names of parameters that the application fills in instead of the model; they are not recorded. Run
     contexts of agent frameworks are recognised without it.
@@ -176,7 +178,12 @@ _BARE_REFERENCES = _decorate_bare(lambda: None) - _NEW_REFERENCES
 
 def spec_of(tool: Callable[..., Any], name: str | None = None, options: ToolSettings | None = None) -> ToolSpec:
     """Return the spec of ``tool``, from its signature, its docstring and the options of ``trace_tool``."""
-    code, name = _code_of(tool), name or _name_of(tool)
+    code = _code_of(tool)
+    if name is not None and (not isinstance(name, str) or not name.strip()):
+        raise ConfigError(
+            f"the name of a tool must be a text that is not empty, got {name!r}: leave it out for the function's"
+        )
+    name = _name_of(tool) if name is None else name
     parameters = parameters_of(tool)
     options = ToolSettings() if options is None else options
     inject = checked_inject(options.get("inject", ()), parameters, name)

@@ -10,7 +10,7 @@ from typing import Any, Self, Unpack
 from opentelemetry.context.context import Context
 
 from tooltrace.core.keywords import checked_keywords
-from tooltrace.faults import pass_on_signal
+from tooltrace.faults import faults, pass_on_signal
 from tooltrace.otel.sdk_internals import detach
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.config import get_recorder
@@ -20,6 +20,9 @@ from tooltrace.recording.tool_spec import ToolSettings, ToolSpec, named_spec
 MAX_DURATION_MS = 1e12
 """Maximum plausible duration in milliseconds, about thirty years; a longer one is treated as unknown."""
 
+MAX_ATTEMPT = 2**31 - 1
+"""Maximum number of an attempt that the store can hold."""
+
 _UNFINISHED: Any = object()
 
 
@@ -27,11 +30,13 @@ class TraceLogger:
     """A logger that records calls made by other code.
 
     ``options``: the options of ``trace_tool`` except the name, for every call of this logger. Raises UnknownOption for
-    another one.
+    another one, and ConfigError for an unusable value. What is passed for a single call raises nothing: a value that cannot
+    be used is unknown in the record, and a warning is logged once.
     """
 
     @checked_keywords(hint="The name of a tool is the first argument of call() and record()")
     def __init__(self, **options: Unpack[ToolSettings]) -> None:
+        named_spec("tool", **options)  # raises for an unusable value, before the first call
         self._options = options
         self._specs: dict[str, ToolSpec] = {}
 
@@ -66,7 +71,7 @@ class TraceLogger:
         ``result``: the result of the call, or the exception that it raised.
         """
         recorder = get_recorder()
-        logged = recorder.begin(self._spec(tool), _as_dict(arguments), call_id=call_id, number=attempt)
+        logged = recorder.begin(self._spec(tool), _as_dict(arguments), call_id=_id(call_id), number=_number(attempt))
         if logged is None:
             return None
         duration_ns = _nanoseconds(duration_ms)
@@ -112,7 +117,7 @@ class LoggedCall:
     def __enter__(self) -> Self:
         self._recorder = get_recorder()
         self._attempt = self._recorder.begin(
-            self._spec, _as_dict(self._arguments), call_id=self._call_id, number=self._number
+            self._spec, _as_dict(self._arguments), call_id=_id(self._call_id), number=_number(self._number)
         )
         if self._attempt is not None:
             self._token = activate(self._attempt)
@@ -155,5 +160,34 @@ def _as_dict(arguments: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 def _nanoseconds(duration_ms: float | None) -> int:
     """Return ``duration_ms`` in nanoseconds; ``UNKNOWN`` where it is not a plausible duration."""
-    plausible = isinstance(duration_ms, int | float) and 0 <= duration_ms < MAX_DURATION_MS
-    return round(duration_ms * 1e6) if plausible and duration_ms is not None else UNKNOWN
+    if duration_ms is None:
+        return UNKNOWN
+    if (
+        isinstance(duration_ms, int | float)
+        and not isinstance(duration_ms, bool)
+        and 0 <= duration_ms < MAX_DURATION_MS
+    ):
+        return round(duration_ms * 1e6)
+    _warn_of_unknown("duration_ms", "milliseconds of at least 0", duration_ms)
+    return UNKNOWN
+
+
+def _number(attempt: int | None) -> int | None:
+    """Return the number of an attempt; None, so that attempts are counted, where it is not one."""
+    if attempt is None or (type(attempt) is int and 1 <= attempt <= MAX_ATTEMPT):
+        return attempt
+    _warn_of_unknown("attempt", "a whole number of at least 1", attempt)
+    return None
+
+
+def _id(call_id: Any) -> str | None:
+    return call_id if call_id is None or type(call_id) is str else str(call_id)
+
+
+def _warn_of_unknown(argument: str, expected: str, got: object) -> None:
+    faults.warn_once(
+        f"logger_{argument}",
+        f"TraceLogger got a value of the type {type(got).__name__} as {argument}, which must be {expected}: it is unknown in "
+        "the record",
+        counted=False,
+    )

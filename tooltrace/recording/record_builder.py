@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from tooltrace.core.confidence import Score
+from tooltrace.core.confidence import OUT_OF_RANGE, Score, valid_confidence, warn_of_unknown
 from tooltrace.core.records import ToolCall
 from tooltrace.core.response import ErrorInfo, Source, ToolResponse, is_response
 from tooltrace.normalize import EXCEPTION, NONE, PLAIN, RULES, TOOL_RESPONSE, Rule
@@ -21,8 +21,9 @@ from tooltrace.normalize.engine import apply_rules
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.normalize.result_view import snapshot_result
 from tooltrace.otel import attributes as names
-from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot, read_claims, validate_confidence
+from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot, read_claims
 from tooltrace.recording.reading import read_response, snapshot_response, with_value
+from tooltrace.recording.retryable import with_retryable
 from tooltrace.recording.token_count import count_tokens, result_text
 from tooltrace.recording.tracebacks import write_traceback
 from tooltrace.redact.sanitizer import Sanitizer
@@ -49,6 +50,9 @@ def set_result(attempt: Attempt, result: Any) -> None:
         value = snapshot(result, attempt.settings.field_limit)
         attempt.result = ValueSnapshot(_cut_result(attempt, value) if kind is str else value)
     elif not is_plain_value and is_response(result):
+        if attempt.spec.retryable and result.error_info is not None:
+            result, flags = with_retryable(result, attempt.spec.retryable)
+            attempt.flags = (*attempt.flags, *flags)
         attempt.result = snapshot_response(result, attempt)
     elif attempt.rules is not RULES and (response := _apply_live_rules(result, attempt)) is not None:
         attempt.result = snapshot_response(response, attempt)
@@ -313,11 +317,12 @@ def _add_claims(
     flags = [*attempt.flags, *(response.meta.flags if response else ())]
     claimed = attempt.confidence if fields.get("confidence") is None else fields["confidence"]
     if claimed is not None:
-        fields["confidence"] = validate_confidence(claimed)
+        fields["confidence"] = valid_confidence(claimed)
         if isinstance(claimed, Score) and claimed.signals and attempt.captures_content and not fields.get("signals"):
             fields["signals"] = sanitizer.sanitize_json("signals", snapshot(claimed.signals))
         if fields["confidence"] is None:
-            flags.append("confidence_out_of_range")
+            warn_of_unknown(claimed)
+            flags.append(OUT_OF_RANGE)
     if flags:
         fields["flags"] = orjson.dumps(flags).decode()
     sources = (response.sources if response else ()) or attempt.sources

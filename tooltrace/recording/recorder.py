@@ -32,6 +32,7 @@ from tooltrace.recording.model_messages import ModelMessage
 from tooltrace.recording.queued_item import DeferredRecord
 from tooltrace.recording.record_builder import build_record, set_result, set_stream_result
 from tooltrace.recording.retries import announcing_libraries, last_failed
+from tooltrace.recording.retryable import judged
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import evaluation, otel_metric, structlog
 from tooltrace.recording.tool_spec import ToolSpec
@@ -220,7 +221,12 @@ class Recorder:
             elif attempt.ending == "paused":
                 self._repeat_number(attempt)
             else:
-                attempt.error = reader.summarize(error, attempt.spec.retryable)
+                attempt.error = reader.summarize(error)
+                if attempt.spec.retryable:
+                    again, flags = judged(attempt.spec.retryable, error)
+                    attempt.flags = (*attempt.flags, *flags)
+                    if again is not None:
+                        attempt.error = attempt.error._replace(retryable=again)
                 if attempt.ending == "raised":
                     attempt.raised_from = take_frames(error)
                 if retries.is_wanted():

@@ -133,20 +133,27 @@ class Settings:
         _one_of("fold", self.fold, get_args(Fold))
         for name in ("field_limit", "queue_size", "queue_bytes"):
             number = getattr(self, name)
-            if not isinstance(number, int) or number < 1:
+            if not isinstance(number, int) or isinstance(number, bool) or number < 1:
                 raise ConfigError(f"{name} must be a whole number of at least 1, got {number!r}; nothing was changed")
-        if self.block_seconds < 0:
-            raise ConfigError(f"block_seconds must be at least 0, got {self.block_seconds!r}; nothing was changed")
-        if self.wait is not None and not (
-            isinstance(self.wait, int | float) and not isinstance(self.wait, bool) and 0 <= self.wait < math.inf
-        ):
+        _seconds("block_seconds", self.block_seconds)
+        if self.wait is not None:
+            _seconds("wait", self.wait)
+        if self.tracer_provider is not None and not callable(getattr(self.tracer_provider, "get_tracer", None)):
             raise ConfigError(
-                f"wait must be a number of seconds of at least 0, or None, got {self.wait!r}; nothing was changed"
+                f"tracer_provider must be a TracerProvider of OpenTelemetry, or None, got {self.tracer_provider!r}; nothing was "
+                "changed"
             )
+        if not isinstance(self.service_name, str | None):
+            raise ConfigError(f"service must be a text, or None, got {self.service_name!r}; nothing was changed")
         if self.tokens is not None and not callable(self.tokens):
             raise ConfigError(f"tokens must be a function of a text, or None, got {self.tokens!r}; nothing was changed")
         origin = {"service": self.service_name, "host": self.host, "recorder_version": __version__}
         object.__setattr__(self, "origin", origin)
+
+
+def _seconds(name: str, value: object) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
+        raise ConfigError(f"{name} must be a number of seconds of at least 0, got {value!r}; nothing was changed")
 
 
 def _one_of(name: str, value: object, known: tuple[str | None, ...]) -> None:

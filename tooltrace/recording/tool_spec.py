@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
+from tooltrace.core.confidence import Score, valid_confidence
 from tooltrace.core.response import Source
 from tooltrace.errors import ConfigError, near
 from tooltrace.normalize import Rule, checked_rules
 from tooltrace.otel import attributes as names
 from tooltrace.otel.tool_span import start_attributes
 from tooltrace.recording.injected_parameters import InjectedParameters
+from tooltrace.recording.retryable import Retryable, RetryRule, checked_retryable
 from tooltrace.redact.redaction import Redact, Redaction, as_redaction
 
 Capture = Literal["full", "metadata"]
@@ -40,8 +42,8 @@ class ToolSpec:
     """A fixed confidence, or a function that reads it from a result; used where the result carries none."""
     sources: ReadSources | None = None
     """Fixed sources, or a function that reads them from a result; used where the result carries none."""
-    retryable: tuple[type[BaseException], ...] = ()
-    """Exceptions after which the same call may succeed."""
+    retryable: tuple[RetryRule, ...] = ()
+    """Exceptions, and predicates on them or on a response, after which the same call may succeed."""
     rules: tuple[Rule, ...] | None = None
     """Overrides ``configure(rules=…)`` for this tool."""
     parameters: tuple[str, ...] = ()
@@ -113,7 +115,7 @@ class ToolSettings(TypedDict, total=False):
     redact: Redaction | Redact | Iterable[str] | None
     confidence: ReadConfidence | None
     sources: ReadSources | None
-    retryable: type[BaseException] | Iterable[type[BaseException]]
+    retryable: Retryable
     rules: Iterable[Rule] | None
     inject: str | Iterable[str]
 
@@ -123,10 +125,6 @@ def named_spec(name: str, **options: Unpack[ToolSettings]) -> ToolSpec:
     capture, redact, rules = options.get("capture"), options.get("redact"), options.get("rules")
     if capture not in (None, *get_args(Capture)):
         raise ConfigError(f"capture must be 'full' or 'metadata', got {capture!r} for the tool {name!r}")
-    retryable = options.get("retryable", ())
-    classes = (retryable,) if isinstance(retryable, type) else retryable
-    if isinstance(classes, str) or not all(isinstance(k, type) and issubclass(k, BaseException) for k in classes):
-        raise ConfigError(f"retryable must be exception classes, got {retryable!r} for the tool {name!r}")
     version, description = options.get("version"), options.get("description")
     return ToolSpec(
         name=str(name),
@@ -135,12 +133,38 @@ def named_spec(name: str, **options: Unpack[ToolSettings]) -> ToolSpec:
         tool_type=str(options.get("tool_type", "function")),
         capture=capture,
         redact=None if redact is None else as_redaction(redact),
-        confidence=options.get("confidence"),
-        sources=options.get("sources"),
-        retryable=tuple(classes),
+        confidence=_checked_confidence(options.get("confidence"), name),
+        sources=_checked_sources(options.get("sources"), name),
+        retryable=checked_retryable(options.get("retryable", ()), name),
         rules=None if rules is None else checked_rules(rules, f"for the tool {name!r}"),
         injected=_names_of(options.get("inject", ()), name),
     )
+
+
+def _checked_confidence(confidence: Any, tool: str) -> ReadConfidence | None:
+    if confidence is None or callable(confidence) or isinstance(confidence, Score):
+        return confidence  # type: ignore[no-any-return]
+    found = valid_confidence(confidence)
+    if found is None:
+        raise ConfigError(
+            f"confidence must be a number in [0, 1], or a function that reads it from a result, got {confidence!r} for the "
+            f"tool {tool!r}"
+        )
+    return found
+
+
+def _checked_sources(sources: Any, tool: str) -> ReadSources | None:
+    if sources is None or callable(sources):
+        return sources  # type: ignore[no-any-return]
+    try:
+        if isinstance(sources, str | Mapping):
+            raise TypeError(sources)
+        return tuple(Source.model_validate(source) for source in sources)
+    except (TypeError, ValueError):
+        raise ConfigError(
+            f"sources must be a list of tooltrace.Source, or a function that reads them from a result, got {sources!r} for "
+            f"the tool {tool!r}"
+        ) from None
 
 
 def _names_of(inject: Any, tool: str) -> frozenset[str]:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from tooltrace.errors import ConfigError
 from tooltrace.redact.secret_hints import MASK, Hints, hints, hints_among
 
 MAX_SHORT_KEY_LENGTH = 128
@@ -54,6 +55,13 @@ class Redaction:
 
     def __post_init__(self) -> None:
         emails = (re.compile(_EMAIL),) if self.emails else ()
+        if isinstance(self.keys, str):  # its letters are not keys
+            object.__setattr__(self, "keys", (self.keys,))
+        if isinstance(self.patterns, str | re.Pattern):
+            object.__setattr__(self, "patterns", (self.patterns,))
+        for name in ("keys", "patterns"):
+            if not isinstance(getattr(self, name), Iterable):
+                raise ConfigError(f"{name} must be texts, got {getattr(self, name)!r}")
         object.__setattr__(self, "_keys", frozenset(_normal(key) for key in self.keys))
         object.__setattr__(self, "_patterns", (*emails, *(re.compile(pattern) for pattern in self.patterns)))
         object.__setattr__(self, "_custom", bool(self._keys or self._patterns))
@@ -211,4 +219,9 @@ def as_redaction(redact: Redaction | Redact | Iterable[str] | None) -> Redaction
         return redact
     if callable(redact):
         return Redaction(hook=redact)
-    return Redaction(keys=(redact,) if isinstance(redact, str) else tuple(redact))
+    keys = (redact,) if isinstance(redact, str) else tuple(redact) if isinstance(redact, Iterable) else (redact,)
+    if not all(isinstance(key, str) for key in keys):
+        raise ConfigError(
+            f"redact must be a Redaction, a function (field, value) -> value, or names of keys, got {redact!r}; nothing was changed"
+        )
+    return Redaction(keys=keys)

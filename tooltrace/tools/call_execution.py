@@ -10,15 +10,16 @@ from typing import Any, Self
 from opentelemetry.trace import SpanContext, TraceFlags
 
 from tooltrace.core.codes import next_step
-from tooltrace.core.confidence import Score
+from tooltrace.core.confidence import OUT_OF_RANGE, Score, valid_confidence, warn_of_unknown
 from tooltrace.core.response import ResponseMeta, ToolResponse
 from tooltrace.faults import suppress_faults
 from tooltrace.normalize import normalize
 from tooltrace.otel.sdk_internals import detach
-from tooltrace.recording.attempt import Attempt, read_claims, validate_confidence
+from tooltrace.recording.attempt import Attempt, read_claims
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.record_builder import with_failed_value
 from tooltrace.recording.recorder import Recorder, activate
+from tooltrace.recording.retryable import judged, with_retryable
 from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.tools import builtin_responses, injection
 from tooltrace.tools.cache import CacheKey, key_of
@@ -104,6 +105,11 @@ class CallExecution:
             response = _with_claims(response, result, tool.claims)
         if tool.adapt is not None:
             response = tool.adapt(response, result)
+        if self.prepared.spec.retryable:
+            response, flags = with_retryable(response, self.prepared.spec.retryable)
+            if flags:
+                meta = response.meta.model_copy(update={"flags": (*response.meta.flags, *flags)})
+                response = response.model_copy(update={"meta": meta})
         self._read = response, result
         if ready.key is not None:
             self._state.cache.put(ready.key, response)
@@ -140,10 +146,11 @@ class CallExecution:
         """
         response = self.prepared.incomplete or normalize(error)
         error_info = response.error
-        if error_info is not None and isinstance(error, self.prepared.spec.retryable):
-            error_info = error_info.model_copy(update={"retryable": True})
+        again, _ = judged(self.prepared.spec.retryable, error)
+        if error_info is not None and again is not None:
+            error_info = error_info.model_copy(update={"retryable": again})
             advised = {
-                "next_action": next_step(error_info.code, True, error_info.suggestion),
+                "next_action": next_step(error_info.code, again, error_info.suggestion),
                 "next_action_advised": True,
             }
             response = response.model_copy(update={"error_info": error_info, **advised})
@@ -175,11 +182,12 @@ def _with_claims(response: ToolResponse, result: Any, spec: ToolSpec) -> ToolRes
     )
     known: dict[str, Any] = {} if sources is None else {"sources": sources}
     if confidence is not None:
-        known["confidence"] = validate_confidence(confidence)
+        known["confidence"] = valid_confidence(confidence)
         if isinstance(confidence, Score) and confidence.signals:
             known["signals"] = confidence.signals
         if known["confidence"] is None:
-            flags = (*flags, "confidence_out_of_range")
+            warn_of_unknown(confidence)
+            flags = (*flags, OUT_OF_RANGE)
     if flags:
         known["meta"] = response.meta.model_copy(update={"flags": (*response.meta.flags, *flags)})
     return response.model_copy(update=known) if known else response

@@ -10,6 +10,7 @@ from typing import Any, TypedDict, TypeVar, Unpack, get_args, overload
 from tooltrace.core.keywords import checked_keywords
 from tooltrace.core.response import ApprovalType, GateKind
 from tooltrace.errors import ConfigError
+from tooltrace.recording.retryable import Retryable
 from tooltrace.recording.tool_spec import Capture
 from tooltrace.redact.redaction import Redact, Redaction
 
@@ -49,7 +50,7 @@ class ToolOptions:
     capture: Capture | None = None
     """As in ``trace_tool``; the same holds for ``redact`` and ``retryable``."""
     redact: Redaction | Redact | Iterable[str] | None = None
-    retryable: type[BaseException] | Iterable[type[BaseException]] = ()
+    retryable: Retryable = ()
 
     @property
     def gate(self) -> GateKind | None:
@@ -78,7 +79,7 @@ class OptionWords(TypedDict, total=False):
     hidden: Iterable[str]
     capture: Capture | None
     redact: Redaction | Redact | Iterable[str] | None
-    retryable: type[BaseException] | Iterable[type[BaseException]]
+    retryable: Retryable
 
 
 @overload

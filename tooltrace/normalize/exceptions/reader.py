@@ -13,7 +13,6 @@ from tooltrace.redact.inspection import (
     class_attribute,
     full_name,
     instance_attributes,
-    is_subclass,
     module_of,
     qualname,
 )
@@ -51,10 +50,8 @@ class ExceptionSummary(NamedTuple):
         return None if self.retry_after_s is None else {"retry_after_s": self.retry_after_s}
 
 
-def summarize(exc: BaseException, retryable: tuple[type[BaseException], ...] = ()) -> ExceptionSummary:
-    """Summarize ``exc``.
-
-    ``retryable``: classes after which the same call may succeed. Raises only what a signal raises.
+def summarize(exc: BaseException) -> ExceptionSummary:
+    """Summarize ``exc``. Raises only what a signal raises.
 
     Runs the exception's own code, in the tool's thread: passing the exception to another thread would keep the tool's
     locals alive, and let them be finalized there.
@@ -67,8 +64,6 @@ def summarize(exc: BaseException, retryable: tuple[type[BaseException], ...] = (
     except BaseException as error:  # a foreign class may raise anything when its attributes are read
         pass_on_signal(error)
         code, again, wait = UNDECIDED
-    if retryable and any(is_subclass(kind, type(exc)) for kind in retryable):
-        again = True
     if again is None and wait is not None:
         again = True  # the other side said when to come back
     return tuple.__new__(ExceptionSummary, (str(code), name, message, again, wait))  # half the time of the class's own

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tooltrace.core.confidence import OUT_OF_RANGE, valid_confidence
 from tooltrace.core.response import ResponseMeta, ToolResponse
 from tooltrace.normalize.response_builders import error_of, put_unique, read_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
@@ -36,10 +37,14 @@ def _converts(data: dict[str, Any]) -> bool:
     """Whether pydantic would convert a value, such as a confidence of "0.9" or true."""
     error, meta = data.get("error") or data.get("error_info"), data.get("meta")
     return (
-        not _is_number(data.get("confidence"))
+        not _is_confidence(data.get("confidence"))
         or (isinstance(error, dict) and not isinstance(error.get("retryable"), bool | None))
         or (isinstance(meta, dict) and bool(_odd(meta)))
     )
+
+
+def _is_confidence(value: Any) -> bool:
+    return value is None or valid_confidence(value) is not None
 
 
 def _is_number(value: Any) -> bool:
@@ -74,7 +79,7 @@ def _repaired(data: dict[str, Any]) -> ToolResponse:
             moved[name] = fields.pop(name)
     _move_meta(fields, moved)
     _move_error(fields, moved)
-    if not _is_number(fields.get("confidence")):
+    if not _is_confidence(fields.get("confidence")):
         moved["confidence"] = fields.pop("confidence")
     try:
         ToolResponse.model_validate(fields)
@@ -141,4 +146,4 @@ def _flagged(response: ToolResponse, moved: dict[str, Any]) -> ToolResponse:
 def _flag(name: str) -> str:
     if name not in _MEMBERS:
         return "unknown_field"
-    return "confidence_out_of_range" if name == "confidence" else f"invalid_{name}"
+    return OUT_OF_RANGE if name == "confidence" else f"invalid_{name}"

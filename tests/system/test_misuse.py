@@ -1,0 +1,178 @@
+"""Values that cannot be used: refused when they are given, or unknown in the record with a flag and one warning.
+
+A tool never fails for a value that it computed, and no value is dropped in silence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tooltrace as tt
+from tooltrace.errors import ConfigError, LabelError
+from tooltrace.faults import faults
+
+respond = tt.ToolResponse
+
+
+@pytest.fixture(autouse=True)
+def nothing_warned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults, "_warned", {})
+
+
+def decorate(**options: Any) -> Callable[[], object]:
+    return lambda: tt.trace_tool(**options)(lambda: 1)
+
+
+def configure(**options: Any) -> Callable[[], object]:
+    return lambda: tt.configure(store=None, **options)
+
+
+def enter(**options: Any) -> Callable[[], object]:
+    return lambda: tt.context(**options).__enter__()
+
+
+@pytest.mark.parametrize(
+    ("misuse", "error", "message"),
+    [
+        (decorate(confidence="high"), ConfigError, "confidence must be a number in .*, got 'high' for the tool"),
+        (decorate(confidence=1.5), ConfigError, "got 1.5"),
+        (decorate(confidence=True), ConfigError, "got True"),
+        (decorate(confidence=math.nan), ConfigError, "got nan"),
+        (decorate(sources="manual"), ConfigError, "sources must be a list of tooltrace.Source, .* got 'manual'"),
+        (decorate(sources=[{"type": "web"}]), ConfigError, r"got \[\{'type': 'web'\}\]"),
+        (decorate(retryable="OSError"), ConfigError, "retryable must be exception classes, or functions .* 'OSError'"),
+        (decorate(retryable=int), ConfigError, "got <class 'int'>"),
+        (decorate(retryable=[OSError, 503]), ConfigError, "got 503"),
+        (decorate(name=""), ConfigError, "the name of a tool must be a text that is not empty, got ''"),
+        (decorate(capture="none"), ConfigError, "capture must be 'full' or 'metadata', got 'none'"),
+        (decorate(redact=5), ConfigError, "redact must be a Redaction, .* got 5"),
+        (decorate(redact=[5]), ConfigError, "names of keys"),
+        (lambda: tt.TraceLogger(confidence="high"), ConfigError, "got 'high'"),  # type: ignore[arg-type]
+        (configure(tracer_provider="x"), ConfigError, "tracer_provider must be a TracerProvider .* got 'x'"),
+        (configure(service=5), ConfigError, "service must be a text, or None, got 5"),
+        (configure(block_seconds="1"), ConfigError, "block_seconds must be a number of seconds .* got '1'"),
+        (configure(wait=math.nan), ConfigError, "wait must be a number of seconds .* got nan"),
+        (configure(queue_size=True), ConfigError, "queue_size must be a whole number"),
+        (configure(redact=5), ConfigError, "redact must be"),
+        (enter(attributes="x"), ConfigError, "attributes must be a dict with texts as keys, .* got 'x'"),
+        (enter(attributes={1: "a"}), ConfigError, "got {1: 'a'}"),
+        (lambda: tt.Redaction(keys=5), ConfigError, "keys must be texts, got 5"),  # type: ignore[arg-type]
+        (lambda: tt.rule(5), ConfigError, "the name of a rule must be a text, got 5"),  # type: ignore[arg-type]
+        (lambda: respond.error("x"), TypeError, r"needs a code and a message, got only the code 'x': such as ToolResponse.error\('NOT_FOUND'"),  # type: ignore[call-arg]
+        (lambda: respond.error(message="x"), TypeError, "got only the message"),  # type: ignore[call-arg]
+        (lambda: respond.error(), TypeError, "got neither"),  # type: ignore[call-arg]
+        (lambda: tt.label(call_id="c", score=1.5), LabelError, "must be from 0 to 1; got 1.5"),
+    ],
+)  # fmt: skip
+def test_a_misuse_is_refused_when_it_is_made(
+    misuse: Callable[[], object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        misuse()
+
+
+@pytest.mark.parametrize(
+    ("stated", "known"),
+    [
+        (1.0000000000000002, 1.0), (0.7 + 0.2 + 0.1 + 1e-7, 1.0), (-1e-9, 0.0), (1, 1.0), (Decimal("0.5"), 0.5), (np.float32(0.5), 0.5),
+        (1.5, None), (-0.1, None), (math.nan, None), (math.inf, None), ("high", None), ("0.9", None), (True, None), ([0.9], None),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("way", ["response", "function"])
+def test_a_computed_confidence_never_fails(
+    stated: Any, known: float | None, way: str, store: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tt.configure(store=store)
+    if way == "response":
+        tool = tt.trace_tool(name="t")(lambda: respond.success("x", confidence=stated))
+    else:
+        tool = tt.trace_tool(name="t", confidence=lambda result: stated)(lambda: "x")
+    with caplog.at_level(logging.WARNING, "tooltrace"):
+        tool()
+        tool()
+        tt.flush()
+    flags = '["confidence_out_of_range"]' if known is None else None
+    assert tt.connect().sql("SELECT confidence, flags FROM tool_calls").fetchall() == [(known, flags)] * 2
+    warned = [record.message for record in caplog.records if "confidence" in record.message]
+    assert len(warned) == (known is None)
+    if way == "response":
+        assert respond.success(confidence=stated, meta={"flags": ("mine",)}).meta.flags == (
+            ("mine",) if known is not None else ("mine", "confidence_out_of_range")
+        )
+
+
+@pytest.mark.parametrize(("name", "value"), [("duration_ms", "1"), ("duration_ms", -1), ("duration_ms", True), ("attempt", "2"), ("attempt", 0)])  # fmt: skip
+def test_a_value_of_a_logged_call_that_cannot_be_used_is_unknown(
+    name: str, value: Any, store: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tt.configure(store=store)
+    with caplog.at_level(logging.WARNING, "tooltrace"):
+        for _ in range(2):
+            tt.TraceLogger().record("t", 1, call_id=7, **{name: value})  # type: ignore[arg-type]
+    assert [each.message for each in caplog.records if f"as {name}, which must be" in each.message]
+    found = tt.connect().sql("SELECT call_id, attempt, duration_ms FROM tool_calls ORDER BY attempt").fetchall()
+    assert found == [("7", 1, None), ("7", 2, None)]
+
+
+class GoneError(Exception):
+    status = 404
+
+
+class BusyError(Exception):
+    status = 503
+
+
+def busy(outcome: Any) -> bool | None:
+    """Whether to try again, as for ``stamina.retry(on=…)``; also of a response."""
+    return outcome.error.code == "BUSY" if isinstance(outcome, respond) else outcome.status >= 500
+
+
+@pytest.mark.parametrize(
+    ("retryable", "outcome", "stored"),
+    [
+        (Exception, GoneError(), True),
+        (busy, GoneError(), False), (busy, BusyError(), True), ([OSError, busy], GoneError(), False), ([OSError, busy], OSError(), True),
+        (lambda error: None, GoneError(), None), (lambda error: 0.0, GoneError(), True), (lambda error: 1 / 0, GoneError(), None),
+        (busy, respond.error("BUSY", "later"), True), (busy, respond.error("OTHER", "no"), False),
+        (busy, respond.error("BUSY", "never", retryable=False), False), (OSError, respond.error("OTHER", "no"), None),
+    ],
+)  # fmt: skip
+def test_retryable_is_what_classes_and_predicates_say(
+    retryable: Any, outcome: Any, stored: bool | None, store: Path
+) -> None:
+    tt.configure(store=store)
+
+    @tt.trace_tool(retryable=retryable)
+    async def fetch() -> Any:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    try:
+        assert asyncio.run(fetch()) is outcome
+    except (GoneError, BusyError, OSError) as error:
+        assert error is outcome
+    registry = tt.ToolRegistry()
+    registry.register(fetch)
+    answer = asyncio.run(registry.aexecute("fetch", "{}"))
+    assert answer.error is not None
+    assert stored is None or answer.error.retryable is stored
+    assert tt.connect().sql("SELECT retryable FROM tool_calls").fetchall() == [(stored,)] * 2
+
+
+def test_a_paused_call_is_not_ok() -> None:
+    registry = tt.ToolRegistry()
+    registry.register(lambda: 1, name="pay", requires_confirmation=True)
+    paused = registry.execute("pay", "{}")
+    assert paused.paused is not None
+    assert not paused.ok
+    assert registry.resume(paused.paused, approve=True, answered_by="ann").ok
