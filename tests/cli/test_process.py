@@ -28,7 +28,11 @@ def asked(environment, *arguments):
 
 def test_a_question_and_a_wrong_one(history, environment):
     done = asked(environment, "query", "failure_rate", "--format", "json")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr.startswith("Since the first record: "), done.stderr.count("\n")) == (
+        0,
+        True,
+        1,
+    )
     assert json.loads(done.stdout)[0]["attempts"] == 23
     done = asked(environment, "query", "nothing_like_it")
     assert (done.returncode, done.stdout) == (2, "")

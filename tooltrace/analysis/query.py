@@ -38,6 +38,12 @@ class Query:
         """The question that the query answers, in one line."""
         return self.header.question
 
+    @property
+    def has_window(self) -> bool:
+        """Whether the query reads one time range, from ``since`` to ``until``; a comparison reads two."""
+        names = {parameter.name for parameter in self.header.parameters}
+        return {"since", "until"} <= names and "before_since" not in names
+
     def groups(self, by: GroupBy | None = None) -> tuple[str, ...]:
         """Return the names of the group columns, which come first in the result."""
         return tuple(dimension.column for dimension in self._dimensions(by))

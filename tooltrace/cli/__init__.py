@@ -37,6 +37,7 @@ from tooltrace.cli.reread import reread
 from tooltrace.cli.serve import serve
 from tooltrace.cli.show import show
 from tooltrace.cli.sql import sql
+from tooltrace.cli.state import state
 from tooltrace.cli.tail import tail
 from tooltrace.cli.top import top
 from tooltrace.core.installation import is_overwritten, overwritten_message
@@ -47,26 +48,24 @@ __all__ = ["cli", "main"]
 
 @click.group(
     cls=CommandGroup,
-    invoke_without_command=True,
+    default="state",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=examples("tooltrace demo", "tooltrace query failure_rate", "tooltrace serve"),
+    epilog=examples(
+        "tooltrace", "tooltrace agent.duckdb --since 24h", "tooltrace query failure_rate", "tooltrace serve"
+    ),
 )
 @click.version_option(__version__, prog_name="tooltrace")
-@click.pass_context
-def cli(ctx: click.Context) -> None:
+def cli() -> None:
     """Record and analyse the tool calls of LLM agents.
 
-    Without a command, show which tools of the default store fail, since when and why.
+    Without a command, show the state of the store: which tools fail, since when and why.
 
     Exit codes: 0 success, 1 failure, 2 wrong usage.
     """
-    if ctx.invoked_subcommand is None:
-        from tooltrace.cli.status import print_status
-
-        print_status()
 
 
 for _command in (
+    state,
     demo,
     query,
     compare,

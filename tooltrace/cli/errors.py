@@ -13,6 +13,7 @@ import click
 
 from tooltrace.analysis import catalog
 from tooltrace.cli.sanitize import clean
+from tooltrace.cli.store_name import is_store_name
 from tooltrace.errors import BadParameter, ConfigError, StoreLocked, TooltraceError, near
 
 _INTERRUPTED = "Query interrupted"
@@ -38,7 +39,33 @@ class UsageError(CommandError):
 
 
 class CommandGroup(click.Group):
-    """A group of commands that may raise TooltraceError."""
+    """A group of commands that may raise TooltraceError.
+
+    ``default``: the command that is meant where the first word is the name of a store or one of its options.
+    """
+
+    def __init__(self, *args: Any, default: str | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._default = default
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse ``args``, with the name of the default command where they leave it out."""
+        if self._default is not None and self._leaves_out_command(ctx, args):
+            if not ctx.resilient_parsing and (name := next(filter(self.commands.get, args), None)):
+                raise UsageError(
+                    f"options follow the command: {ctx.command_path} {name} {' '.join(each for each in args if each != name)}"
+                )
+            args = [self._default, *args]
+        return super().parse_args(ctx, args)
+
+    def _leaves_out_command(self, ctx: click.Context, args: list[str]) -> bool:
+        if not args:
+            return not ctx.resilient_parsing
+        own = {name for parameter in self.get_params(ctx) for name in parameter.opts}
+        first = args[0]
+        if first.startswith("-"):
+            return first not in own and first != "-"
+        return self.get_command(ctx, first) is None and is_store_name(first)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

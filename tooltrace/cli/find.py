@@ -10,11 +10,11 @@ from tooltrace.analysis import find as named
 from tooltrace.cli.options import (
     FORMATS,
     examples,
+    history_options,
     limit_option,
     output_options,
     place_option,
     tool_option,
-    window_options,
 )
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.tail import STYLES
@@ -31,7 +31,7 @@ FIELDS = ("arguments", "error", "result", "seen")
     short_help="Find a text in arguments, errors, results and messages.",
     epilog=examples(
         "tooltrace find 'no such table'",
-        "tooltrace find order --words --field arguments --since 7d",
+        "tooltrace find order --words --field arguments --since all",
         "tooltrace find timeout --tool fetch -f json",
     ),
 )
@@ -43,7 +43,7 @@ FIELDS = ("arguments", "error", "result", "seen")
 @tool_option()
 @click.option("--agent", help="Only this agent.")
 @click.option("--conversation", help="Only this conversation.")
-@window_options
+@history_options
 @limit_option("Maximum number of attempts, the newest first.", default=20)
 @output_options(*FORMATS)
 @place_option
@@ -65,7 +65,7 @@ def find(
 
     Each attempt is a line and the text around the first match. The other formats have the columns of the query.
     """
-    from tooltrace.cli.named_query import QueryOutput, run_query
+    from tooltrace.cli.named_query import QueryOutput, in_stated_window, run_query
 
     params = {
         "text": text,
@@ -81,7 +81,7 @@ def find(
     if form != "table":
         run_query(named("find"), None, given, QueryOutput(form=form, limit=limit), store)
         return
-    _print(store.query(named("find").statement(**given, limit=limit)), store)
+    _print(store.query(in_stated_window(named("find"), None, {**given, "limit": limit}, store)), store)
 
 
 def _print(result: QueryResult, store: StoreBackend) -> None:
@@ -100,4 +100,7 @@ def _print(result: QueryResult, store: StoreBackend) -> None:
         around = Text(f"  {row['field']}: ", "dim").append(clean(row["before"]), "default")
         print_wrapped(out, around.append(clean(row["match"]), "bold reverse").append(clean(row["after"]), "default"), 4)
     if not result.rows:
-        click.echo(clean(f"No attempt in {store} has this text."), err=True)
+        click.echo(
+            clean(f"No attempt in {store} has this text in this time; --since all searches the complete history."),
+            err=True,
+        )

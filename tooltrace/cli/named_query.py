@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,13 +14,14 @@ from tooltrace.analysis.query_verdict import most_telling_row, row_verdict
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.known_names import require_known
 from tooltrace.cli.next_command import OVERVIEW, next_of, print_next, program
-from tooltrace.cli.output_file import is_file
+from tooltrace.cli.store_name import is_store_name
 from tooltrace.cli.wrapping import echo_sentence
 from tooltrace.errors import StoreMissing, UnknownQuery, near
+from tooltrace.report.history_window import ALL, DEFAULT_SPAN, history_window
 from tooltrace.report.i18n import Translations
 from tooltrace.report.sentences import as_text
 from tooltrace.store.base import StoreBackend
-from tooltrace.store.result import QueryResult, Row, limited, with_columns_at
+from tooltrace.store.result import QueryResult, Row, Statement, limited, with_columns_at
 
 if TYPE_CHECKING:
     from tooltrace.cli.table_layout import TableLayout
@@ -54,7 +54,7 @@ def run_query(
     Raises UsageError for an unknown tool, version or column, BadParameter, and StoreError.
     """
     params = _with_limit(query, params, output.limit)
-    statement = query.statement(by, **params)
+    query.statement(by, **with_default_span(query, params))  # a wrong value is reported before the store is read
     if query.name == "compare" and not any(params.get(name) for name in _SIDES):
         raise UsageError(sides_missing())
     unknown = [name for name in output.columns if name not in query.columns(by)]
@@ -64,11 +64,11 @@ def run_query(
     try:
         versions = [params.get(name) for name in ("before_version", "version")]
         require_known(store, tools=[params.get("tool")], versions=versions)
-        result = store.query(statement)
+        result = store.query(in_stated_window(query, by, params, store))
     except StoreMissing:
         if output.form != "table":  # programs get an empty result in their format; people get only the message
             columns = [(column, "VARCHAR") for column in output.columns or query.columns(by)]
-            _print(QueryResult.of_rows(columns, (), statement), query, output)
+            _print(QueryResult.of_rows(columns, (), Statement(sql="")), query, output)
         raise
     verdict_row = most_telling_row(query, result) if output.form == "table" else None
     if verdict_row is not None:
@@ -86,12 +86,35 @@ def run_query(
     return result
 
 
+def with_default_span(query: Query, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``params`` with the default start of the time range, which is open for ALL."""
+    if not query.has_window:
+        return dict(params)
+    since = params.get("since") or DEFAULT_SPAN
+    return {**params, "since": None if since == ALL else since}
+
+
+def in_stated_window(
+    query: Query, by: Sequence[str] | None, params: Mapping[str, Any], store: StoreBackend
+) -> Statement:
+    """Return the statement of ``query``, and print its time range for people on standard error.
+
+    Where the user gave no start, and calls were pruned that the query needs, it begins after them.
+    Raises BadParameter and StoreError.
+    """
+    if not query.has_window:
+        return query.statement(by, **params)
+    window = history_window(store, since=params.get("since"), until=params.get("until"))
+    echo_sentence(window.sentence(Translations("en")), err=True)
+    return query.statement(by, may_start_later=window.begins != "given", **{**params, "since": window.since})
+
+
 def find_query(name: str) -> Query:
     """Return the query of that name. Raises UnknownQuery, and UsageError where ``name`` is the file of a store."""
     try:
         return find(name)
     except UnknownQuery as error:
-        if "://" in name or Path(name).suffix or is_file(name):
+        if is_store_name(name):
             raise UsageError(
                 f"unknown query {name!r}; to name the store, pass it after the query: {program()} query overview {name}"
             ) from error

@@ -224,6 +224,17 @@ def window_options(command: _F) -> _F:
     return since(until(command))
 
 
+def history_options(command: _F) -> _F:
+    """Add ``--since`` and ``--until`` for a range that is that of ``history_window`` without them."""
+    until = click.option("--until", help="End of the time range, in the same form as --since.")
+    since = click.option(
+        "--since",
+        help="Start of the time range: 30m, 24h, 7d (back from now), an ISO date or time, or 'all'.  "
+        "[default: 7d, or the first record where the history is shorter]",
+    )
+    return since(until(command))
+
+
 def tool_option(meaning: str = "Only this tool.", *, multiple: bool = False) -> Callable[[_F], _F]:
     """Add ``--tool``, which a shell completes."""
     return click.option("--tool", multiple=multiple, shell_complete=complete_tools, help=meaning)

@@ -37,14 +37,6 @@ def form_of(path: Path | None, formats: Sequence[str]) -> str:
     return form
 
 
-def is_file(text: str) -> bool:
-    """Whether ``text`` is the path of a file."""
-    try:
-        return Path(text).is_file()
-    except (OSError, ValueError):  # too long for a path, or a zero byte
-        return False
-
-
 @contextmanager
 def output_to(path: Path | None) -> Iterator[None]:
     """Write what the block prints on standard output to the file ``path``; None or ``-`` changes nothing.

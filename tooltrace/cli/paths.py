@@ -11,11 +11,11 @@ from tooltrace.cli.errors import UsageError
 from tooltrace.cli.options import (
     FORMATS,
     examples,
+    history_options,
     limit_option,
     output_options,
     place_option,
     tool_option,
-    window_options,
 )
 from tooltrace.cli.query import all_option, by_option, columns_option, min_n_option
 from tooltrace.cli.sanitize import clean
@@ -30,13 +30,13 @@ EDGES = 40
     short_help="Show which step follows which, as a table or a graph.",
     epilog=examples(
         "tooltrace paths",
-        "tooltrace paths --tool fetch --since 7d",
+        "tooltrace paths --tool fetch --since 24h",
         "tooltrace paths --by agent",
         "tooltrace paths --format mermaid",
         "tooltrace paths --format dot -o paths.dot",
     ),
 )
-@window_options
+@history_options
 @tool_option()
 @click.option("--agent", metavar="NAME", help="Only the calls of this agent.")
 @by_option
@@ -66,7 +66,7 @@ def paths(
     reported nothing. Its label has the number of times, and the share of next steps that failed; the share is in
     parentheses where there are too few.
     """
-    from tooltrace.cli.named_query import QueryOutput, run_query
+    from tooltrace.cli.named_query import QueryOutput, in_stated_window, run_query
 
     if by is not None and form in GRAPHS:
         raise UsageError(f"--by groups the rows of a table; {form} is one graph: leave --by out, or pass --agent")
@@ -79,6 +79,6 @@ def paths(
         return
     from tooltrace.report.path_graph import as_dot, as_mermaid, path_edges
 
-    result = store.query(query.statement(None, **params, limit=limit or EDGES))
+    result = store.query(in_stated_window(query, None, {**params, "limit": limit or EDGES}, store))
     graph = (as_dot if form == "dot" else as_mermaid)(path_edges(result))
     click.echo(clean(graph, lines=True), nl=False)

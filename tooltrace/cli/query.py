@@ -11,11 +11,11 @@ from tooltrace.cli.next_command import OVERVIEW, print_next
 from tooltrace.cli.options import (
     FORMATS,
     examples,
+    history_options,
     limit_option,
     output_options,
     place_or_journals_option,
     tool_option,
-    window_options,
 )
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.wrapping import echo_sentence
@@ -62,7 +62,8 @@ min_n_option = click.option("--min-n", type=click.IntRange(min=0), help="Minimum
         "tooltrace query",
         "tooltrace query --all",
         "tooltrace query failure_rate",
-        "tooltrace query errors --tool fetch --since 7d",
+        "tooltrace query errors --tool fetch --since 24h",
+        "tooltrace query calibration --since all",
         "tooltrace query latency --by tool,version --limit 5",
         "tooltrace query recent -p status=error --columns ended_at,tool,code",
         "tooltrace query calibration agent.duckdb -o calibration.csv",
@@ -71,7 +72,7 @@ min_n_option = click.option("--min-n", type=click.IntRange(min=0), help="Minimum
 )
 @click.argument("name", required=False, shell_complete=complete_queries)
 @by_option
-@window_options
+@history_options
 @tool_option()
 @min_n_option
 @click.option(
@@ -111,6 +112,8 @@ def query(
 
     A table leaves out what says nothing and what does not fit into the terminal, and names it on standard error.
     JSON, CSV and Markdown have all rows and columns.
+
+    The time range is the last 7 days, or since the first record where the history is shorter; standard error states it.
     """
     if name is None:
         from tooltrace.cli.query_list import write_list
@@ -123,12 +126,15 @@ def query(
                 )
             print_next(OVERVIEW, store)
         return
-    from tooltrace.cli.named_query import QueryOutput, find_query, run_query
+    from tooltrace.cli.named_query import QueryOutput, find_query, run_query, with_default_span
 
     found = find_query(name)
     values = {**{key: value for key, value in common.items() if value is not None}, **_parse_params(params)}
     if explain:
-        click.echo(clean(with_definitions(found.render_with_values(by, **values)), lines=True), nl=False)
+        click.echo(
+            clean(with_definitions(found.render_with_values(by, **with_default_span(found, values))), lines=True),
+            nl=False,
+        )
         return
     output = QueryOutput(form=form, limit=limit, columns=tuple(columns or ()), everything=everything)
     run_query(found, by, values, output, store)

@@ -15,9 +15,10 @@ import click
 from tooltrace.cli.errors import CommandError, UsageError
 from tooltrace.cli.gate import exit_on_regression, gate_options
 from tooltrace.cli.known_names import require_known
-from tooltrace.cli.options import examples, output_option, place_option, tool_option, window_options
+from tooltrace.cli.options import examples, history_options, output_option, place_option, tool_option
 from tooltrace.cli.sanitize import clean
-from tooltrace.report import build_report, compare, fixed_range, query_count
+from tooltrace.report import build_report, compare, query_count
+from tooltrace.report.history_window import history_window
 from tooltrace.report.i18n import Translations
 from tooltrace.store.base import StoreBackend
 
@@ -34,13 +35,13 @@ _SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".json": "json"}
     short_help="Write a report for people, pull requests or programs.",
     epilog=examples(
         "tooltrace report -o report.html",
-        "tooltrace report --since 7d --format markdown",
+        "tooltrace report --since 24h --format markdown",
         "tooltrace report --compare 7d --format markdown",
         "tooltrace report --compare 14d..7d --fail-on worse -o report.json",
     ),
 )
 @output_option("File to write; - is standard output.")
-@window_options
+@history_options
 @tool_option()
 @click.option(
     "--compare",
@@ -92,7 +93,7 @@ def report(
     if compared is not None:
         about: TimeRange[datetime] | Comparison = compare(compared, since=since, until=until, tool=tool)
     else:
-        about = fixed_range(since=since, until=until, tool=tool)
+        about = history_window(store, since=since, until=until).range(tool)
     params = about.params
     require_known(store, tools=[tool], versions=[params.get("before_version"), params.get("version")])
     built = _build(store, about)

@@ -9,7 +9,7 @@ import click
 from tooltrace.cli.columns import list_tables
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.options import FORMATS, examples, limit_option, output_options, place_or_journals_option
-from tooltrace.cli.output_file import is_file
+from tooltrace.cli.store_name import is_file
 from tooltrace.core.plural import format_count
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import QueryResult, Statement, limited

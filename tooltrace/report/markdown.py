@@ -192,7 +192,7 @@ def _side(side: ComparisonSide, words: Translations) -> str:
 
 def _window(scope: TimeRange[datetime], words: Translations) -> str:
     tool = "" if scope.tool is None else f"{words('tool')} {code(scope.tool)}, "
-    return f"{tool}{_span(scope.since, scope.until, words)}"
+    return f"{tool}{words(f'report.begins.{scope.begins}')}{_span(scope.since, scope.until, words)}"
 
 
 def _span(since: datetime | None, until: datetime | None, words: Translations) -> str:

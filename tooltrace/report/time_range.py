@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from tooltrace.analysis.parameters import QueryParameter
 from tooltrace.errors import BadParameter
 
 End = TypeVar("End", datetime, str)
 """One end of a range: a time in naive UTC, or a person's input, such as ``7d`` or ``2026-11-08``."""
+
+Begin = Literal["default", "first", "given"]
+"""How the beginning of a range was chosen: the default span, the first record, or by the user."""
 
 _SPAN = re.compile(r"(\d{1,6})([smhdw])")
 
@@ -23,6 +26,7 @@ class TimeRange(Generic[End]):
     since: End | None = None
     until: End | None = None
     tool: str | None = None
+    begins: Begin = "given"
 
     @property
     def params(self) -> dict[str, Any]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
+from html import escape
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from tooltrace.analysis.verdict import INCIDENT_FAILURES, tools_verdict
+from tooltrace.report.history_window import ALL, history_window
+from tooltrace.report.i18n import Translations
 from tooltrace.report.sentences import pieces
-from tooltrace.server.request import app_state, missing_data, time_range
+from tooltrace.server.request import app_state, language_of, missing_data, time_range
 from tooltrace.server.templates import render
 
 TOOLS = 50
@@ -64,6 +68,15 @@ def _periods(request: Request) -> dict[str, Any]:
     return {**window.params, "before": window.before, "tool": request.query_params.get("tool") or None}
 
 
+async def window(request: Request) -> Response:
+    """Render the sentence that states the time range in the address."""
+    cache, chosen = app_state(request).cache, time_range(request.query_params)
+    if not cache.has_data():
+        return HTMLResponse("")
+    found = await cache.read(partial(history_window, since=chosen.since or ALL, until=chosen.until))
+    return HTMLResponse(escape(found.sentence(Translations(language_of(request)))))
+
+
 async def tools(request: Request) -> Response:
     """Render the table of tools, in the order of the query ``ranking``."""
     result = await app_state(request).cache.query("ranking", **time_range(request.query_params).params)
@@ -83,4 +96,5 @@ ROUTES = [
     Route("/tiles/gap", gap),
     Route("/verdict", verdict),
     Route("/tools", tools),
+    Route("/window", window),
 ]

@@ -9,16 +9,17 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 
 from tooltrace.analysis import find
 from tooltrace.analysis.parameters import time_span
 from tooltrace.server.shared_lease import SharedLease
-from tooltrace.store.base import Cancellation, Store, open_store
+from tooltrace.store.base import Cancellation, QuerySession, Store, open_store
 from tooltrace.store.result import QueryResult, Statement, limited, with_rows
 
+T = TypeVar("T")
 State = str
 """Version of the store; it changes with every change of the store."""
 Key = tuple[str, tuple[str, ...] | None, tuple[tuple[str, str], ...], tuple[str, ...]]
@@ -143,6 +144,18 @@ class QueryCache:
             cancellation.cancel()
             raise
         return result
+
+    async def read(self, ask: Callable[[QuerySession], T]) -> T:
+        """Return what ``ask`` reads from a session on the present store; nothing is kept.
+
+        Raises QueryError and StoreError.
+        """
+
+        def run() -> T:
+            with self._lease.session(self.version(), FRESH_SECONDS) as (session, _):
+                return ask(session)
+
+        return await to_thread.run_sync(run, limiter=self._limiter, abandon_on_cancel=True)
 
     def prefetch(self, name: str, by: tuple[str, ...] | None = None, **params: Any) -> None:
         """Start a query before the page requests its result. Errors are raised when the page does."""

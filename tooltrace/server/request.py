@@ -9,6 +9,7 @@ from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
+from tooltrace.report.history_window import ALL, DEFAULT_SPAN
 from tooltrace.report.i18n import LANGUAGES, preferred_language
 from tooltrace.report.time_range import TimeRange
 from tooltrace.server.health import HealthCheck
@@ -19,7 +20,6 @@ from tooltrace.store.base import SqlSandbox
 LANGUAGE_COOKIE = "tooltrace_lang"
 RANGES = ("1h", "24h", "7d", "30d", "all")
 """Time ranges that every page offers."""
-DEFAULT_RANGE = "7d"
 
 
 @dataclass(slots=True)
@@ -57,8 +57,8 @@ def app_state(request: Request) -> AppState:
 
 def time_range(query: QueryParams) -> TimeRange[str]:
     """Return the range in the address: ``since`` and ``until``, a span or a time; ``all`` is the complete history."""
-    since, until = query.get("since", "").strip() or DEFAULT_RANGE, query.get("until", "").strip() or None
-    return TimeRange(since=None if since == "all" else since, until=until)
+    since, until = query.get("since", "").strip() or DEFAULT_SPAN, query.get("until", "").strip() or None
+    return TimeRange(since=None if since == ALL else since, until=until)
 
 
 async def missing_data(request: Request) -> str | None:

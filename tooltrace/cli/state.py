@@ -1,4 +1,4 @@
-"""``tooltrace`` without a command: the store, the verdict, the first tools of the ranking, and what to run next."""
+"""``tooltrace`` and ``tooltrace state``: the store, the verdict, the first tools of the ranking, and what to run next."""
 
 from __future__ import annotations
 
@@ -9,38 +9,51 @@ import click
 from tooltrace.analysis import find, query_store
 from tooltrace.analysis.verdict import INCIDENT_FAILURES, Verdict, tools_verdict
 from tooltrace.cli.next_command import program, store_words
+from tooltrace.cli.options import examples, history_options, place_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.wrapping import echo_command, echo_sentence
 from tooltrace.errors import StoreMissing
-from tooltrace.recording.settings import default_address, default_store
+from tooltrace.report.history_window import history_window
 from tooltrace.report.i18n import Translations
 from tooltrace.report.sentences import as_text
-from tooltrace.store.base import StoreBackend, open_store
+from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import QueryResult, limited, with_columns_at
 
-WINDOW = "7d"
-"""Time range of the status screen, the same as that of the pages."""
 _TOOLS = 8
 _COLUMNS = ("tool", "failed_calls", "calls", "rate", "low", "high", "changed_at", "version_since", "code", "message")
 
 
-def print_status() -> None:
-    """Print the state of the default store. Raises StoreError."""
-    store = open_store(default_address() or default_store())
+@click.command(
+    short_help="Show the state of a store; the same as no command.",
+    epilog=examples("tooltrace", "tooltrace agent.duckdb", "tooltrace --store agent.duckdb --since 24h"),
+)
+@history_options
+@place_option
+def state(*, since: str | None, until: str | None, store: StoreBackend) -> None:
+    """Show which tools of the store fail, since when and why, and what to run next.
+
+    The name of the command may be left out: tooltrace agent.duckdb --since 24h.
+    """
+    words = Translations("en")
     try:
-        ranking = query_store(store, "ranking", since=WINDOW)
-        incidents = query_store(store, "incidents", since=WINDOW, failing=INCIDENT_FAILURES)
+        window = history_window(store, since=since, until=until)
     except StoreMissing:
         click.echo(clean(f"No call has been recorded: found no store at {store}."))
         _print_commands(["demo", "--help"], store)
         return
-    click.echo(clean(f"Store {store}, the last 7 days:"))
-    verdict = tools_verdict(ranking, incidents)
+    params = {name: value for name, value in window.range().params.items() if name == "since" or until}
+    click.echo(clean(f"Store {store}. {window.sentence(words)}"))
+    ranking = query_store(store, "ranking", may_start_later=True, **params)
+    verdict = tools_verdict(
+        ranking, query_store(store, "incidents", may_start_later=True, **params, failing=INCIDENT_FAILURES)
+    )
     for sentence in verdict.sentences:
-        echo_sentence(as_text(sentence, Translations("en")))
+        echo_sentence(as_text(sentence, words))
     if ranking.rows:
         _print_ranking(ranking)
-    _print_commands(_next(verdict, ranking), store)
+    given = {"since": since, "until": until}
+    chosen = "".join(f" --{name} {shlex.quote(text)}" for name, text in given.items() if text)
+    _print_commands(_next(verdict, ranking, chosen), store)
 
 
 def _print_ranking(ranking: QueryResult) -> None:
@@ -54,15 +67,15 @@ def _print_ranking(ranking: QueryResult) -> None:
         click.echo(f"… and {len(ranking.rows) - _TOOLS:,} more tools")
 
 
-def _next(verdict: Verdict, ranking: QueryResult) -> list[str]:
+def _next(verdict: Verdict, ranking: QueryResult, window: str) -> list[str]:
     if verdict.state == "empty":
-        return ["query overview", "serve", "--help"]
-    commands = ["query ranking --since 7d", "serve", "--help"]
+        return ["query recorded --since all", "serve", "--help"]
+    commands = [f"query ranking{window}", "serve", "--help"]
     if verdict.state != "failing":
         return commands
     first = ranking.dicts()[0]
     tool = shlex.quote(str(first["tool"]))
-    causes = [f"query errors --tool {tool} --since 7d"]
+    causes = [f"query errors --tool {tool}{window}"]
     if first["version_since"] is not None:
         versions = shlex.quote(f"version:{first['version_before']}..{first['version_since']}")
         causes.append(f"compare {versions} --tool {tool}")
