@@ -84,7 +84,7 @@ def test_the_journals_alone_are_read_while_another_process_has_the_store(tmp_pat
     store = backlog(tmp_path)
     lock = Lock(StorePaths.of(store))
     assert lock.try_exclusive()
-    command = ["query", "failure_rate", "--format", "csv", "--store", str(store)]
+    command = ["query", "failure_rate", "--since", "all", "--format", "csv", "--store", str(store)]
     try:
         refused = CliRunner(env={"TOOLTRACE_WAIT": "0"}).invoke(cli, command)
         assert refused.exit_code == 1

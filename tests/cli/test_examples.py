@@ -113,7 +113,7 @@ def test_the_examples_run_on_the_store_of_the_demo(
         if example.startswith(NOT_RUN) or number >= most:
             parse(arguments)
             continue
-        if arguments[0] == "tail" and "--no-follow" not in arguments:
+        if arguments[:1] == ["tail"] and "--no-follow" not in arguments:
             arguments.append("--no-follow")
         done = CliRunner().invoke(cli, arguments)
         assert done.exit_code == 0, f"{example}: {done.output}"

@@ -43,7 +43,7 @@ def run(*arguments):
 
 
 def test_find_shows_the_text_around_the_match(store):
-    code, out, _ = run("find", "NEEDLE", "-s", store)
+    code, out, _ = run("find", "NEEDLE", "-s", store, "--since", "all")
     assert (code, out.count("needle")) == (0, 2)
     assert "call_3" in out.splitlines()[0]
 
@@ -193,7 +193,7 @@ def runs(tmp_path_factory):
 
 
 def test_the_id_that_loops_gives_to_calls_without_a_conversation_can_be_shown(runs):
-    _, out, _ = run("query", "loops", runs, "-f", "json")
+    _, out, _ = run("query", "loops", runs, "-f", "json", "--since", "all")
     assert [row["conversation"] for row in json.loads(out)] == [RUNS[1]]
     code, out, err = run("show", RUNS[1], runs)
     assert code == 0, err

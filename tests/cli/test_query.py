@@ -107,7 +107,9 @@ def test_a_missing_store_is_a_sentence_and_for_programs_an_empty_answer(run, for
 
 def test_explain_prints_the_sql_with_its_comment_and_runs_no_query(run, tmp_path):
     nowhere = ["--store", str(tmp_path / "nowhere.duckdb")]
-    assert run("query", "errors", "--explain", *nowhere).stdout == with_definitions(find("errors").render_with_values())
+    assert run("query", "errors", "--since", "all", "--explain", *nowhere).stdout == with_definitions(
+        find("errors").render_with_values()
+    )
     assert "tool_version AS version" in run("query", "errors", "--explain", "--by", "version", *nowhere).stdout
 
 

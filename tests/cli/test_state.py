@@ -50,10 +50,9 @@ def test_the_state_is_that_of_the_named_store(run, history, where, monkeypatch, 
 
 def test_options_before_a_command_are_refused_with_the_words_to_type(run, history, where):
     shown = run("--store", str(where), "query", "errors")
-    assert (shown.exit_code, shown.stderr) == (
-        2,
-        f"tooltrace: options follow the command: tooltrace query --store {where} errors\n",
-    )
+    assert shown.exit_code == 2
+    assert shown.stderr.startswith("tooltrace: options follow the command: ")
+    assert shown.stderr.endswith(f" query --store {where} errors\n")
 
 
 SHORT, LONG, GIVEN = "Since the first record: {:%Y-%m-%d %H:%M}", "The last 7 days: since ", "Since {:%Y-%m-%d %H:%M}"

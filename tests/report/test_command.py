@@ -35,7 +35,12 @@ def test_json_contains_every_query_result_unchanged(report, past):
     assert len(whole["answers"]) == query_count(fixed_range(since=None, until=None)) - 1, (
         "all but the bars beside the tools"
     )
-    assert whole["scope"] == {"since": "2000-01-01T00:00:00Z", "until": "2100-01-01T00:00:00Z", "tool": "fetch"}
+    assert whole["scope"] == {
+        "since": "2000-01-01T00:00:00Z",
+        "until": "2100-01-01T00:00:00Z",
+        "tool": "fetch",
+        "begins": "given",
+    }
     by_name = {answer["query"]: answer for answer in whole["answers"]}
     (row,) = by_name["failure_rate"]["rows"]
     (own,) = query_store(past, "failure_rate", tool="fetch").rows

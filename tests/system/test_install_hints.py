@@ -65,6 +65,6 @@ def test_every_named_extra_exists_and_is_quoted() -> None:
 
 def test_the_readme_says_what_happens_next_to_the_other_project() -> None:
     section = (ROOT / "README.md").read_text("utf-8").partition("## Install\n")[2].partition("\n## ")[0]
-    assert "pip install 'tooltrace-recorder[serve]'" in section
+    assert "pip install '.[serve]'" in section
     assert "another project with the same import name" in section
     assert "overwrites" in section
