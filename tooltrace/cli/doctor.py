@@ -14,6 +14,7 @@ from tooltrace.cli.options import examples, output_options, unfolded_store_optio
 from tooltrace.cli.redact import print_secrets
 from tooltrace.cli.sanitize import clean
 from tooltrace.redact.redaction import Redaction
+from tooltrace.report.json_values import json_safe
 
 
 @click.command(
@@ -36,7 +37,6 @@ def doctor(*, mend: bool, secrets: bool, form: str, store: Path) -> None:
 
     The report contains rows, pending and lost records, damage, and processes that hold the store's locks. Exit code 1 without a store, or if problems remain.
     """
-    from tooltrace.report.json_values import json_safe
     from tooltrace.store import doctor as store_doctor
 
     if secrets:

@@ -18,6 +18,7 @@ from tooltrace.cli.sanitize import clean
 from tooltrace.cli.wrapping import print_wrapped
 from tooltrace.core.records import ENDINGS
 from tooltrace.errors import StoreBusy, StoreLocked, StoreMissing
+from tooltrace.report.json_values import json_safe
 from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
@@ -92,7 +93,6 @@ def tail(
 
 def as_json(row: dict[str, Any]) -> str:
     """Return one attempt as a JSON object on one line."""
-    from tooltrace.report.json_values import json_safe
 
     # escape the text for a terminal, because it is untrusted, and for an encoding that may lack characters
     ascii_only = sys.stdout.isatty() or "utf" not in (sys.stdout.encoding or "").lower()
