@@ -21,15 +21,12 @@ from typing import Any, Final
 
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record, ToolCall
+from tooltrace.core.spreadsheet import FORMULA_STARTS, QUOTED_BY
 from tooltrace.errors import ConfigError
 from tooltrace.exporters.atomic_file import STANDARD, AtomicFile, require_path
 from tooltrace.exporters.protocol import Target
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.schema import RECORDS
-
-QUOTED_BY: Final = "'"
-"""Prefix of a text that would otherwise be evaluated as a formula, or be read back differently."""
-_FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", QUOTED_BY)
 
 _TABLES: Final = {record: RECORDS[kind].public for kind, record in KINDS.items()}
 
@@ -126,7 +123,7 @@ def cell(value: Any) -> str:
 def _text(text: str) -> str:
     # a lone surrogate is not text in UTF-8
     text = text.encode("utf-8", "replace").decode()
-    return QUOTED_BY + text if not text or text.startswith(_FORMULA_STARTS) else text
+    return QUOTED_BY + text if not text or text.startswith((*FORMULA_STARTS, QUOTED_BY)) else text
 
 
 def _moment(moment: datetime) -> str:

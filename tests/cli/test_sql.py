@@ -35,6 +35,12 @@ def test_every_kind_of_value_has_a_json_form(run):
         assert run("sql", question, "--format", form).exit_code == 0
 
 
+def test_a_field_of_csv_is_no_formula(run, tmp_path):
+    file = tmp_path / "x.csv"
+    run("sql", "SELECT '=1+1' AS \"@a\", -1 AS b, '-2'::ENUM('-2') AS c", "-o", str(file))
+    assert file.read_text().splitlines() == ["'@a,b,c", "'=1+1,-1,'-2"]
+
+
 def test_the_public_tables_are_there(run):
     for table in ("tool_calls", "calls", "outcomes", "gates", "sources", "losses"):
         assert run("sql", f"SELECT count(*) FROM {table}").exit_code == 0

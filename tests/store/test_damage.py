@@ -19,7 +19,7 @@ from tooltrace.store.doctor import examine, mend
 from tooltrace.store.fold import fold
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import decode, encode
-from tooltrace.store.journal_scan import batches
+from tooltrace.store.journal_scan import IMPORTED, batches
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
 from tooltrace.store.schema import ATTEMPTS
@@ -57,6 +57,12 @@ def test_a_journal_cut_at_any_byte_keeps_all_complete_lines(
         assert found == ids[:whole], end
         assert lost == torn, end
         assert reasons == ["torn_line"] * torn, end
+
+
+def test_a_line_that_a_killed_import_cut_is_no_loss(store: StorePaths, small: tuple[Path, bytes, list[str]]) -> None:
+    path, data, ids = small
+    path.rename(path.with_name(f"{IMPORTED}{path.name}")).write_bytes(data[:-20])
+    assert scanned(store) == (ids[:-1], 0, [])
 
 
 def test_any_flipped_byte_costs_one_line_at_most_and_is_counted(

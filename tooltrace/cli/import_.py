@@ -18,6 +18,7 @@ from tooltrace.core.plural import format_count
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.writer import Writer
 from tooltrace.store.base import open_store
+from tooltrace.store.journal_scan import IMPORTED
 
 if TYPE_CHECKING:
     from tooltrace.ingest.files import ImportResult, UnreadableFile
@@ -87,7 +88,7 @@ def _import(
 
     files, done = _files(named)
     settings = Settings(store=store, capture=capture)
-    writer = Writer(settings)
+    writer = Writer(settings, prefix=IMPORTED)
     try:
         with _bar(files) as advance:
             done += [

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from tooltrace.cli.sanitize import clean
+from tooltrace.core.spreadsheet import without_formula
 from tooltrace.report.json_values import json_safe
 from tooltrace.store.result import QueryResult
 
@@ -41,11 +42,14 @@ def as_json(result: QueryResult) -> str:
 
 
 def as_csv(result: QueryResult) -> str:
-    """Return a CSV text: a header line, and one line for each row; NULL is an empty field."""
+    """Return a CSV text: a header line, and one line for each row; NULL is an empty field, and no field is a formula."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.name for column in result.fields])
-    writer.writerows([_cell(value) for value in row] for row in result.rows)
+    writer.writerow([without_formula(column.name) for column in result.fields])
+    writer.writerows(
+        [_cell(value) if isinstance(value, int | float) else without_formula(_cell(value)) for value in row]
+        for row in result.rows
+    )
     return out.getvalue()
 
 

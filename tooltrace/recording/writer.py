@@ -24,12 +24,12 @@ MAX_WAITING_BYTES = 16 * 1024 * 1024
 class Writer:
     """The journal access of a worker. Only ``write_line_now`` and ``abandon`` are thread-safe."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, prefix: str = "") -> None:
         self._settings = settings
         self._journal: Journal | None = None
         if settings.store is not None:
             paths = StorePaths.of(settings.store)
-            self._journal = Journal(paths.journal, sync=settings.durability == "fsync")
+            self._journal = Journal(paths.journal, sync=settings.durability == "fsync", prefix=prefix)
             self._first = FirstWrite(paths)
         self._lines: list[bytes] = []
         self._added_bytes = 0

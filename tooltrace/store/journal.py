@@ -36,13 +36,19 @@ class Journal:
 
     After each write the writer checks that the file is still in its place and has its full size. Otherwise the same
     lines are written to a new file, and earlier lines that no fold is known to have moved into the database are counted
-    as a loss, ``journal_removed`` or ``journal_truncated``.
+    as a loss, ``journal_removed`` or ``journal_truncated``. ``prefix``: the beginning of the names of its files.
     """
 
     def __init__(
-        self, directory: str | os.PathLike[str], *, sync: bool = False, segment_bytes: int = SEGMENT_BYTES
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        sync: bool = False,
+        segment_bytes: int = SEGMENT_BYTES,
+        prefix: str = "",
     ) -> None:
         self.directory = Path(directory)
+        self._prefix = prefix
         self._sync = sync
         self._segment_bytes = segment_bytes
         self._reset()
@@ -210,7 +216,7 @@ class Journal:
     def _open(self) -> None:
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         while self._fd < 0:
-            path = self.directory / _name()
+            path = self.directory / f"{self._prefix}{_name()}"
             fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             # without locks on this file system, no journal counts as abandoned
             with contextlib.suppress(OSError):

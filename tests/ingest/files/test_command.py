@@ -115,6 +115,13 @@ def test_a_name_that_would_play_with_the_terminal_does_not(run, tmp_path):
     assert "\x1b" not in run(path).output
 
 
+def test_a_pipe_is_refused_without_a_wait(run, tmp_path):
+    os.mkfifo(tmp_path / "calls.jsonl")
+    result = run(tmp_path / "calls.jsonl")
+    assert result.exit_code == 1
+    assert "is neither a file nor a folder" in result.output
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
 def test_an_unreadable_file_is_reported(run, good):
     good.chmod(0)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from tooltrace.core.records import Record
-from tooltrace.exporters.csv import QUOTED_BY
+from tooltrace.core.spreadsheet import QUOTED_BY
 from tooltrace.ingest.files.reader import MAX_LINE_BYTES, Format, TraceFile, kind_of, record_of
 from tooltrace.ingest.reredact import MAX_FILE_FIELD_BYTES, reredact
 from tooltrace.recording.settings import Settings

@@ -102,9 +102,11 @@ def format_of(source: TraceFile) -> Format:
 def files_of(path: Path) -> list[Path]:
     """Return the files to import for ``path``: itself, or the files of a folder, such as an export to Parquet.
 
-    Raises UnreadableFile for a folder without importable files.
+    Raises UnreadableFile for a folder without importable files, and for a pipe or a device.
     """
     if not path.is_dir():
+        if path.exists() and not path.is_file():  # reading a pipe could wait for ever
+            raise UnreadableFile(f"{path} is neither a file nor a folder: write its content to a file, and import that")
         return [path]
     found = sorted(file for file in path.rglob("*") if _is_wanted(file, path))
     if not found:

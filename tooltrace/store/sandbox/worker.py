@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import orjson
 
+from tooltrace.core.spreadsheet import FORMULA_STARTS, without_formula
 from tooltrace.errors import QueryError, TooltraceError
 from tooltrace.store.reader import open_reader
 from tooltrace.store.result import without_zones
@@ -37,6 +38,25 @@ ASSUMED_ADDRESS_SPACE = 4096 * MIB
 
 A lower value would make the process fail before the query runs."""
 _BATCH = 512
+_NEVER_FORMULAS = (
+    "BOOLEAN",
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "HUGEINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+    "UHUGEINT",
+    "FLOAT",
+    "DOUBLE",
+    "DECIMAL",
+    "DATE",
+    "TIME",
+)
+"""How the names of types begin whose values are numbers, times or truth values as text."""
 
 
 def main() -> None:
@@ -152,14 +172,20 @@ def _to_file(con: DuckDBPyConnection, sql: str, limits: SandboxLimits, request: 
 
 
 def _without_formulas(con: DuckDBPyConnection, sql: str) -> str:
-    """Return a SELECT list in which no text is a formula for a spreadsheet: it gets an apostrophe, as in exports."""
+    """Return a SELECT list in which no field and no name is a formula for a spreadsheet: it gets an apostrophe, as in exports."""
     described = con.execute(f"DESCRIBE SELECT * FROM (\n{sql}\n)").fetchall()
     return ", ".join(
-        f"CASE WHEN regexp_matches(#{at}, '^[=+@\\-\\t\\r\\n＝＋－＠]') THEN chr(39) || #{at} ELSE #{at} END AS {quote_identifier(name)}"
-        if kind in ("VARCHAR", "JSON")
-        else f"#{at} AS {quote_identifier(name)}"
+        f"{_plain(f'#{at}', kind)} AS {quote_identifier(without_formula(name))}"
         for at, (name, kind, *_) in enumerate(described, 1)
     )
+
+
+def _plain(value: str, kind: str) -> str:
+    if kind.startswith(_NEVER_FORMULAS):
+        return value
+    text = f"CAST({value} AS VARCHAR)"  # an ENUM, a BLOB or a UNION may hold any text
+    starts = ", ".join(map(quote_literal, FORMULA_STARTS))
+    return f"CASE WHEN left({text}, 1) IN ({starts}) THEN chr(39) || {text} ELSE {text} END"
 
 
 def _write_response(response: dict[str, Any]) -> None:
