@@ -18,8 +18,9 @@ from tooltrace.core.codes import NextAction, ToolErrorCode
 from tooltrace.core.confidence import ConfidenceRules
 from tooltrace.core.installation import warn_if_overlapping as _warn_if_overlapping
 from tooltrace.core.next_step import NextStep, resolve_next_step
+from tooltrace.core.paused_call import PausedCall
 from tooltrace.core.records import ToolCall
-from tooltrace.core.response import ErrorInfo, PausedCall, ResponseMeta, Source, ToolResponse, ToolStatus
+from tooltrace.core.response import ErrorInfo, ResponseMeta, Source, ToolResponse, ToolStatus
 from tooltrace.errors import TooltraceError
 from tooltrace.normalize import CERTAIN_RULES, RULES, Rule, normalize, rule
 from tooltrace.normalize.tool_result import ToolResult

@@ -68,7 +68,9 @@ def test_the_envelope_is_written_and_read_back(response: tt.ToolResponse) -> Non
     assert read.meta.rule == "envelope"
     for name in ("status", "confidence", "sources", "reason", "signals", "explanation", "stats", "context"):
         assert getattr(read, name) == getattr(response, name), name
-    assert read.data == (response.data if response.data is not None or not response.ok else response.text or None)
+    assert read.payload == (
+        response.payload if response.payload is not None or not response.ok else response.text or None
+    )
     assert read.text == response.text
     assert read.next_action == tt.resolve_next_step(response)
     if response.error is not None:

@@ -126,6 +126,32 @@ def test_a_response_cannot_be_changed() -> None:
         tt.ToolResponse.success("x").text = "y"  # type: ignore[misc]
 
 
+def test_the_constructors_take_the_names_of_the_protocols() -> None:
+    by_position = tt.ToolResponse("success", "t", {"n": 1}, None, {"rows": 2}, {"a": 3})  # type: ignore[misc]
+    assert by_position == tt.ToolResponse.success("t", {"n": 1}, {"rows": 2}, {"a": 3})
+    with pytest.raises(TypeError, match="'text' by position and by name"):
+        tt.ToolResponse("success", "t", text="t")  # type: ignore[misc]
+    with pytest.raises(TypeError, match="at most 6"):
+        tt.ToolResponse("success", "t", {}, None, None, None, 7)  # type: ignore[misc]
+    sources = (tt.Source(type="document", id="d"),)
+    one: Any
+    for one in ({"type": "document", "id": "d"}, [{"id": "d"}], tt.Source(id="d")):
+        found = tt.ToolResponse.success("x", source=one, nextAction="stop")
+        assert (found.sources, found.next_action) == (sources, "stop")
+    assert tt.ToolResponse.partial("x", source="handbook").sources[0].label == "handbook"
+    assert tt.ToolResponse.error("MINE", "no", nextAction="ask_user").stated_next_action == "ask_user"
+    with pytest.raises(ValidationError, match="source and sources are the same"):
+        tt.ToolResponse.success("x", source="a", sources=sources)
+
+
+def test_the_data_can_be_read_where_there_are_none() -> None:
+    nothing = tt.ToolResponse.success("x")
+    assert nothing.data.get("n") is nothing.payload is None
+    assert repr(nothing).startswith("ToolResponse(status='success', code=None, text='x', data=None,")
+    assert nothing.model_copy(update={"data": {"n": 1}}).data == {"n": 1}
+    assert tt.ToolResponse.model_validate_json(nothing.model_dump_json()).payload is None
+
+
 def test_status_and_error_agree() -> None:
     with pytest.raises(ValidationError, match="needs an error"):
         tt.ToolResponse(status="error")
@@ -142,7 +168,9 @@ def test_an_unknown_field_is_refused_not_dropped() -> None:
 
 def test_error_builds_on_the_class_and_reads_on_an_instance() -> None:
     response = tt.ToolResponse.error("ORDER_NOT_FOUND", "no order 7", suggestion="ask again")
-    assert response.error is response.error_info
+    assert response.error is not None
+    assert json.loads(json.dumps(response.error_info))["code"] == "ORDER_NOT_FOUND"
+    assert tt.ToolResponse.success("x").error_info is None
     assert response.error is not None
     assert (response.error.code, response.code, response.text) == ("ORDER_NOT_FOUND", "ORDER_NOT_FOUND", "no order 7")
     assert tt.ToolResponse.success("x").error is None
@@ -251,7 +279,7 @@ class TestHelloAgentsNames:
 
     def test_an_error_without_details_is_read_from_its_text(self) -> None:
         response = tt.ToolResponse.from_dict({"status": "error", "text": "gone", "data": {}, "extra": 1})
-        assert (response.code, response.text, response.data) == ("EXECUTION_ERROR", "gone", None)
+        assert (response.code, response.text, response.payload) == ("EXECUTION_ERROR", "gone", None)
 
     def test_codes_are_listed(self) -> None:
         assert set(HELLO_AGENTS_PACKAGE) <= set(tt.ToolErrorCode.get_all_codes())

@@ -79,33 +79,33 @@ def both(value: Any) -> ToolResponse:
 
 def test_the_media_of_a_tool_result_are_recorded():
     found = both(ToolResult(content="a chart", images=[{"url": "http://x/y.png"}]))
-    assert (found.status, found.text, found.data) == ("success", "a chart", None)
+    assert (found.status, found.text, found.payload) == ("success", "a chart", None)
     assert found.context == {"images": [{"url": "http://x/y.png"}]}
     assert found.meta.rule == "agno_tool_result"
 
 
 def test_a_tool_results_structured_content_is_its_data():
     found = both(ToolResult(content="1", metadata={"meta": {"m": 1}, "structured_content": {"n": 1}}))
-    assert (found.data, found.context) == ({"n": 1}, {"metadata": {"meta": {"m": 1}}})
+    assert (found.payload, found.context) == ({"n": 1}, {"metadata": {"meta": {"m": 1}}})
 
 
 def test_an_execution_that_succeeded():
     found = both(FunctionExecutionResult(status="success", result={"n": 1}, updated_session_state={"s": 2}))
-    assert (found.status, found.data, found.context) == ("success", {"n": 1}, {"updated_session_state": {"s": 2}})
+    assert (found.status, found.payload, found.context) == ("success", {"n": 1}, {"updated_session_state": {"s": 2}})
     assert both(FunctionExecutionResult(status="success", result="words")).text == "words"
 
 
 def test_an_execution_has_the_status_of_its_tool_result():
     inner = ToolResult(content="a chart", images=[{"url": "u"}])
     found = both(FunctionExecutionResult(status="success", result=inner))
-    assert (found.text, found.data) == ("a chart", None)
+    assert (found.text, found.payload) == ("a chart", None)
     assert found.context == {"images": [{"url": "u"}]}
 
 
 def test_an_execution_that_failed():
     found = both(FunctionExecutionResult(status="failure", error="request timed out", result={"so": "far"}))
     assert (found.status, found.code, found.error.message) == ("error", "TIMEOUT", "request timed out")
-    assert found.data == {"so": "far"}
+    assert found.payload == {"so": "far"}
     assert both(FunctionExecutionResult(status="failure")).code == "EXECUTION_ERROR"
 
 
@@ -173,7 +173,7 @@ def test_a_failure_inside_a_success_is_found():
     ],
 )
 def test_similar_objects_are_not_matched(value):
-    assert (read(value).meta.rule, read(value).data) == ("plain", value)
+    assert (read(value).meta.rule, read(value).payload) == ("plain", value)
 
 
 NAMES = st.text(max_size=8) | st.sampled_from(["Content", "context", "metadata_", "status_", "Result", "is_error"])

@@ -20,7 +20,7 @@ def run(script: str, **options: Any) -> ToolResponse:
 
 def test_a_success_has_the_output_as_data() -> None:
     response = run("echo hello; echo careful >&2")
-    assert (response.status, response.text, response.data, response.meta.rule) == (
+    assert (response.status, response.text, response.payload, response.meta.rule) == (
         "success",
         "hello\n",
         None,

@@ -46,7 +46,7 @@ def test_every_reason_is_a_failure(members: dict[str, Any], code: str, retryable
         "crewai_failure",
         "certain",
     )
-    assert found.error_info.retryable is retryable
+    assert found.error.retryable is retryable
 
 
 def test_the_class_is_read_as_its_data() -> None:

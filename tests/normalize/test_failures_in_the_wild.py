@@ -208,8 +208,8 @@ def test_the_code_of_a_service_is_read(value: Any, code: str) -> None:
 def test_a_quota_that_is_used_up_is_a_rate_limit_that_no_retry_helps(value: Any) -> None:
     response = read(value)
     assert response.code == "RATE_LIMIT"
-    assert response.error_info is not None
-    assert response.error_info.retryable is False
+    assert response.error is not None
+    assert response.error.retryable is False
 
 
 def test_results_that_tools_returned_are_read_right() -> None:

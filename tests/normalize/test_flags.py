@@ -39,7 +39,7 @@ def test_false_is_an_error_with_its_reason(value: dict, code: str, message: str)
 
 def test_other_members_are_preserved() -> None:
     found = read({"ok": False, "error": "m", "data": [1], "retryable": True, "hint": "wait", "trace": "t7"})
-    assert (found.data, found.error.retryable, found.error.suggestion) == ([1], True, "wait")
+    assert (found.payload, found.error.retryable, found.error.suggestion) == ([1], True, "wait")
     assert (found.context, found.meta.rule, found.meta.rule_grade) == ({"trace": "t7"}, "flags", "certain")
 
 
@@ -59,20 +59,20 @@ def test_slacks_word_is_the_type() -> None:
 )
 def test_true_is_a_success(value: dict, data: object, context: object) -> None:
     found = read(value)
-    assert (found.status, found.data, found.context, found.meta.rule) == ("success", data, context, "flags")
+    assert (found.status, found.payload, found.context, found.meta.rule) == ("success", data, context, "flags")
 
 
 def test_a_failure_hidden_behind_true() -> None:
     for data in ({"error": "no such table: x"}, "Error: no such table: x"):
         found = read({"ok": True, "result": data, "took": 3})
-        assert (found.status, found.code, found.data) == ("error", "NOT_FOUND", data)
+        assert (found.status, found.code, found.payload) == ("error", "NOT_FOUND", data)
         assert found.meta.rule.startswith("flags/")
         assert found.meta.rule_grade == "heuristic"
 
 
 def test_true_with_an_error_is_partial() -> None:
     found = read({"ok": True, "result": [1], "error": "page 2 timed out"})
-    assert (found.status, found.code, found.data, found.reason) == ("partial", "TIMEOUT", [1], "page 2 timed out")
+    assert (found.status, found.code, found.payload, found.reason) == ("partial", "TIMEOUT", [1], "page 2 timed out")
 
 
 @pytest.mark.parametrize(

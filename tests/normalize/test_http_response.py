@@ -61,13 +61,13 @@ def aiohttp_response(status: int, body: Any, **headers: str) -> Any:
 
 def test_a_success_is_its_text_and_its_json() -> None:
     response = read(answer(200, json={"ok": True}))
-    assert (response.status, response.text, response.data) == ("success", '{"ok":true}', {"ok": True})
+    assert (response.status, response.text, response.payload) == ("success", '{"ok":true}', {"ok": True})
     assert (response.meta.rule, response.meta.rule_grade) == ("http_response", "certain")
     assert response.context is not None
     assert (response.context["status_code"], response.context["method"]) == (200, "GET")
     plain = read(answer(200, text="words"))
-    assert (plain.text, plain.data) == ("words", None)
-    assert read(answer(200, text="{broken", headers={"content-type": "application/json"})).data is None
+    assert (plain.text, plain.payload) == ("words", None)
+    assert read(answer(200, text="{broken", headers={"content-type": "application/json"})).payload is None
 
 
 def test_secrets_of_the_address_are_removed() -> None:
@@ -135,7 +135,7 @@ def test_a_failure_is_its_status_whichever_the_client(status: int, code: str, re
 def test_the_message_comes_from_the_body(body: Any, message: str, kind: str) -> None:
     response = read(answer(400, json=body))
     assert response.error is not None
-    assert (response.error.message, response.error.type, response.data) == (message, kind, body)
+    assert (response.error.message, response.error.type, response.payload) == (message, kind, body)
 
 
 def test_a_text_body_is_the_message_and_is_preserved() -> None:
@@ -216,7 +216,7 @@ def test_a_body_of_the_standard_library_is_not_read() -> None:
 def test_a_binary_body_is_not_text() -> None:
     for body, kind in ((b"\x89PNG\0\xff", "image/png"), (b"a\0b", None), (b"\xff\xfe\xfa", None)):
         response = read(answer(200, content=body, headers={} if kind is None else {"content-type": kind}))
-        assert (response.status, response.text, response.data) == ("success", "", None)
+        assert (response.status, response.text, response.payload) == ("success", "", None)
         assert response.context is not None
         assert response.context["body_bytes"] == len(body)
 
@@ -236,7 +236,7 @@ def test_text_in_another_charset() -> None:
 
 def test_a_huge_body_is_cut_and_its_size_recorded() -> None:
     response = read(answer(200, content=b'["' + b"x" * 5_000_000 + b'"]', headers={"content-type": "application/json"}))
-    assert (len(response.text), response.data) == (1 << 20, None)
+    assert (len(response.text), response.payload) == (1 << 20, None)
     assert response.context is not None
     assert response.context["body_bytes"] == 5_000_004
     failed = read(answer(500, text="e" * 5_000_000))

@@ -65,7 +65,7 @@ def test_object_dump_and_serialised_forms_read_the_same(kind, status, artifact):
     assert [other == first for other in others] == [True] * 5
     assert first.status == status
     assert first.code == ("NETWORK_ERROR" if status == "error" else None)
-    assert (first.text, first.data, first.context) == ("connection refused", artifact, None)
+    assert (first.text, first.payload, first.context) == ("connection refused", artifact, None)
     assert (first.meta.call_id, first.meta.tool_name) == ("c1", "fetch")
     assert (first.meta.rule, first.meta.rule_grade) == ("langchain", "certain")
 
@@ -117,7 +117,7 @@ def test_a_failure_inside_a_successful_message_is_found():
     ],
 )
 def test_other_messages_are_not_tool_messages(value):
-    assert (read(value).meta.rule, read(value).data) == ("plain", value)
+    assert (read(value).meta.rule, read(value).payload) == ("plain", value)
 
 
 def test_a_tuple_of_content_and_artifact_is_unchanged():

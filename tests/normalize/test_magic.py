@@ -82,13 +82,13 @@ def test_the_newer_form_with_ok_and_content_is_read() -> None:
             "permission denied",
             "magic",
         )
-        assert (found.data, found.context) == (None, None)
+        assert (found.payload, found.context) == (None, None)
     fine = read(Newer.ToolResult(content="done", data={"n": 1}))
-    assert (fine.status, fine.text, fine.data) == ("success", "done", {"n": 1})
+    assert (fine.status, fine.text, fine.payload) == ("success", "done", {"n": 1})
 
 
 def test_structured_output_is_data() -> None:
-    assert read({**DONE, "output": {"n": 3}}).data == {"n": 3}
+    assert read({**DONE, "output": {"n": 3}}).payload == {"n": 3}
 
 
 def test_a_failure_hidden_in_its_output() -> None:

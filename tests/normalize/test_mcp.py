@@ -77,7 +77,7 @@ def test_object_and_every_dump_of_it_read_the_same(kind, failed, structured):
     assert first.status == ("error" if failed else "success")
     assert first.code == ("RATE_LIMIT" if failed else None)
     assert first.text == "Rate limit exceeded\n<image>"
-    assert first.data == structured
+    assert first.payload == structured
     assert first.context == {
         "_meta": {"trace": "t1"},
         "content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}],
@@ -104,7 +104,7 @@ def test_a_failure_that_is_written_as_json_is_read_by_its_members():
         {"content": [text("failed")], "structuredContent": {"status_code": 404, "message": "gone"}, "isError": True}
     )
     assert (structured.code, structured.error.message) == ("NOT_FOUND", "gone")
-    assert structured.data == {"status_code": 404, "message": "gone"}
+    assert structured.payload == {"status_code": 404, "message": "gone"}
 
 
 def test_similar_members_are_not_an_error_code():
@@ -134,12 +134,12 @@ def test_isError_that_is_not_a_boolean_counts_and_is_preserved(flag):
 )
 def test_objects_similar_to_a_result_are_not_matched(value):
     assert read(value).meta.rule == "plain"
-    assert read(value).data == value
+    assert read(value).payload == value
 
 
 def test_blocks_alone_under_content_are_a_result():
     found = read({"content": [text("a"), text("b")]})
-    assert (found.meta.rule, found.text, found.data, found.context) == ("mcp", "a\nb", None, None)
+    assert (found.meta.rule, found.text, found.payload, found.context) == ("mcp", "a\nb", None, None)
 
 
 def test_a_message_with_a_role_is_another_protocols():
@@ -169,7 +169,7 @@ def test_no_block_is_lost():
 
 def test_fastmcps_repeated_structured_content_appears_once():
     result = {"content": [], "structured_content": {"result": [1, 2]}, "meta": None, "data": [1, 2], "is_error": False}
-    assert (read(result).data, read(result).context) == ({"result": [1, 2]}, None)
+    assert (read(result).payload, read(result).context) == ({"result": [1, 2]}, None)
     assert read({**result, "data": "other"}).context == {"data": "other"}
 
 
@@ -215,11 +215,11 @@ def test_words_are_content_in_an_answer_that_is_not_an_error(wrap):
 def test_json_rpcs_codes(code, message, expected):
     found = read({"jsonrpc": "2.0", "id": "q1", "error": {"code": code, "message": message, "data": {"tool": "x"}}})
     assert (found.status, found.code, found.error.type, found.error.message) == ("error", expected, str(code), message)
-    assert (found.data, found.context, found.meta.rule) == ({"tool": "x"}, {"id": "q1"}, "json_rpc")
+    assert (found.payload, found.context, found.meta.rule) == ({"tool": "x"}, {"id": "q1"}, "json_rpc")
 
 
 def test_json_rpcs_success_is_opened():
-    assert read({"jsonrpc": "2.0", "id": 1, "result": {"n": 2}}).data == {"n": 2}
+    assert read({"jsonrpc": "2.0", "id": 1, "result": {"n": 2}}).payload == {"n": 2}
     assert read({"jsonrpc": "2.0", "id": 1, "error": None, "result": "done"}).text == "done"
     assert read({"jsonrpc": "2.0", "id": 1, "result": None}).status == "success"
     inner = {"jsonrpc": "2.0", "id": 1, "result": {"content": [text("no such file")], "isError": True}}

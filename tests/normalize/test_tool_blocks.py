@@ -69,7 +69,7 @@ def test_mcps_content_of_that_name_has_other_spellings():
             "isError": True,
         }
     )
-    assert (found.status, found.meta.call_id, found.data) == ("error", "t", {"n": 1})
+    assert (found.status, found.meta.call_id, found.payload) == ("error", "t", {"n": 1})
 
 
 def test_a_failure_inside_a_successful_block_is_found():
@@ -91,7 +91,7 @@ TRACE = 'Traceback (most recent call last):\n  File "/usr/lib/json/network.py", 
 
 def test_code_that_ran():
     found = read(RAN)
-    assert (found.status, found.text, found.data["return_code"]) == ("success", "1\n", 0)
+    assert (found.status, found.text, found.payload["return_code"]) == ("success", "1\n", 0)
     assert found.meta.rule == "anthropic_server_tool"
 
 
@@ -114,7 +114,7 @@ def test_code_that_failed(stderr, status, code, message):
     for value in (inner, outer):
         found = read(value)
         assert (found.status, found.code, found.error.message) == ("error", code, message)
-        assert found.data == {name: value for name, value in inner.items() if name != "type"}
+        assert found.payload == {name: value for name, value in inner.items() if name != "type"}
     assert read(outer).meta.call_id == "s1"
 
 
@@ -147,7 +147,7 @@ def test_a_search_that_used_all_its_turns_is_not_to_be_tried_again():
 def test_a_search_about_errors_is_a_success():
     hits = [{"type": "web_search_result", "title": "Error: timeout", "url": "http://x/error"}]
     found = read({"type": "web_search_tool_result", "tool_use_id": "s", "content": hits})
-    assert (found.status, found.data) == ("success", hits)
+    assert (found.status, found.payload) == ("success", hits)
 
 
 # OpenAI
@@ -167,7 +167,7 @@ def test_openais_tool_message():
     "message", [{"role": "user", "content": "x"}, {"role": "tool", "content": "x"}, {"role": "tool", "id": 1}]
 )
 def test_other_messages_are_not_matched(message):
-    assert (read(message).meta.rule, read(message).data) == ("plain", message)
+    assert (read(message).meta.rule, read(message).payload) == ("plain", message)
 
 
 @pytest.mark.parametrize("kind", ["function_call_output", "custom_tool_call_output"])
@@ -203,7 +203,7 @@ def test_openais_patch_that_failed():
 def test_openais_shell(outcome, status, code):
     runs = [{"stdout": "a", "stderr": "", "outcome": outcome}]
     found = read({"type": "shell_call_output", "call_id": "c", "output": runs, "status": "completed"})
-    assert (found.status, found.code, found.text, found.data) == (status, code, "a", runs)
+    assert (found.status, found.code, found.text, found.payload) == (status, code, "a", runs)
 
 
 def test_openais_mcp_call():
@@ -221,7 +221,7 @@ def test_openais_mcp_call():
 def test_geminis_function_response():
     block = {"id": "c", "name": "f", "response": {"output": {"t": 3}, "unit": "C"}, "scheduling": "SILENT"}
     found = read(block)
-    assert (found.status, found.data, found.context) == ("success", {"t": 3}, {"scheduling": "SILENT", "unit": "C"})
+    assert (found.status, found.payload, found.context) == ("success", {"t": 3}, {"scheduling": "SILENT", "unit": "C"})
     assert (found.meta.call_id, found.meta.tool_name, found.meta.rule) == ("c", "f", "gemini_function_response")
     parts = [{"functionResponse": block}, {"function_response": block, "text": None}, [{"functionResponse": block}]]
     for value in (*parts, {"role": "user", "parts": [{"functionResponse": block}]}):
@@ -248,7 +248,7 @@ def test_geminis_error_key(response, status):
 
 def test_a_person_with_a_response_is_not_geminis():
     person = {"name": "Bob", "response": {"error": "x"}, "age": 3}
-    assert read(person).data == person
+    assert read(person).payload == person
     assert read({"name": "Bob", "response": "yes"}).meta.rule == "plain"
 
 
@@ -260,14 +260,14 @@ def test_bedrocks_tool_result(status):
     inner = {"toolUseId": "t", "content": [{"text": "no such key"}, {"json": {"n": 1}}], "status": status}
     found = read({"toolResult": inner})
     assert (found.status, found.code) == (status, "NOT_FOUND" if status == "error" else None)
-    assert (found.text, found.data, found.context, found.meta.call_id) == ("no such key", {"n": 1}, None, "t")
+    assert (found.text, found.payload, found.context, found.meta.call_id) == ("no such key", {"n": 1}, None, "t")
     for value in (inner, [inner], {"role": "user", "content": [{"toolResult": inner}]}):
         assert read(value) == found
 
 
 def test_several_json_blocks_are_a_list():
     found = read({"toolUseId": "t", "content": [{"json": 1}, {"json": {"n": 2}}, {"image": {"format": "png"}}]})
-    assert (found.data, found.context) == ([1, {"n": 2}], {"content": [{"image": {"format": "png"}}]})
+    assert (found.payload, found.context) == ([1, {"n": 2}], {"content": [{"image": {"format": "png"}}]})
 
 
 # content without a message
@@ -276,7 +276,7 @@ def test_several_json_blocks_are_a_list():
 def test_content_blocks_alone():
     image = {"type": "image", "data": "AAAA"}
     found = read([text("see"), image])
-    assert (found.text, found.data, found.context, found.meta.rule) == (
+    assert (found.text, found.payload, found.context, found.meta.rule) == (
         "see\n<image>",
         None,
         {"content": [image]},
@@ -284,7 +284,7 @@ def test_content_blocks_alone():
     )
     assert read([text(FAULT)]).code == "NOT_FOUND"
     for value in ([text("a"), {"type": "row", "text": "b"}], [{"type": "image", "data": "A"}], [text("a"), 1], []):
-        assert read(value).data == value
+        assert read(value).payload == value
 
 
 # all

@@ -13,7 +13,7 @@ from tooltrace.normalize.protocols.value_error_pair import RULES
 
 def test_an_exception_in_second_place_is_an_error_with_the_value() -> None:
     response = normalize(([1, 2], TimeoutError("slow")), rules=RULES)
-    assert (response.status, response.code, response.data) == ("error", "TIMEOUT", [1, 2])
+    assert (response.status, response.code, response.payload) == ("error", "TIMEOUT", [1, 2])
     assert (response.meta.rule, response.meta.rule_grade) == ("value_and_exception", "certain")
     assert response.error is not None
     assert (response.error.message, response.error.type, response.error.retryable) == ("slow", "TimeoutError", True)
@@ -31,7 +31,7 @@ def test_an_exception_gives_its_retry_delay() -> None:
 
 def test_nothing_and_a_message_is_an_error_but_a_heuristic_one() -> None:
     response = normalize((None, "user not found"), rules=RULES)
-    assert (response.status, response.code, response.data) == ("error", "NOT_FOUND", None)
+    assert (response.status, response.code, response.payload) == ("error", "NOT_FOUND", None)
     assert (response.meta.rule, response.meta.rule_grade) == ("nothing_and_message", "heuristic")
     assert response.error is not None
     assert response.error.message == "user not found"
@@ -73,4 +73,4 @@ def test_a_hostile_exception_in_a_pair_is_an_error_all_the_same() -> None:
             raise RuntimeError
 
     response = normalize(("value", Hostile()), rules=RULES)
-    assert (response.status, response.code, response.data) == ("error", "EXECUTION_ERROR", "value")
+    assert (response.status, response.code, response.payload) == ("error", "EXECUTION_ERROR", "value")

@@ -53,7 +53,7 @@ def test_every_kind_of_callable(calls: Calls, how: str, kind: str, traced: bool)
     function = tt.trace_tool(name="traced")(KINDS[kind]) if traced else KINDS[kind]
     registry = ToolRegistry()
     registry.register(function, name="it")
-    assert run(registry, how, "it", {"n": 4}).data == 8
+    assert run(registry, how, "it", {"n": 4}).payload == 8
     assert run(registry, how, "it", {"n": "x"}).code in ("INVALID_PARAM", None if kind == "lambda" else "INVALID_PARAM")
     first, _ = calls()
     assert (first.tool, first.status, first.ending) == ("it", "success", "returned")
@@ -97,7 +97,7 @@ def test_a_traced_function_is_recorded_once_with_its_own_spec(calls: Calls, how:
     names = {"t_method", "t_amethod", "t_class", "t_static", "t_stream", "twice"}
     assert set(registry.names) == names
     for name in sorted(names):
-        assert run(registry, how, name).data in (3, [0, 1, 2])
+        assert run(registry, how, name).payload in (3, [0, 1, 2])
     found = calls()
     assert [call.tool for call in found] == sorted(names)
     assert {call.tool_version for call in found if call.tool == "t_method"} == {"7"}
@@ -106,8 +106,8 @@ def test_a_traced_function_is_recorded_once_with_its_own_spec(calls: Calls, how:
 def test_a_registered_traced_function_stays_traced(calls: Calls) -> None:
     traced = tt.trace_tool(double)
     registry = ToolRegistry([traced, functools.partial(tt.trace_tool(name="p")(positional), by=3)])
-    assert registry.execute("double", {"n": 1}).data == 2
-    assert registry.execute("p", {"n": 1}).data == 3
+    assert registry.execute("double", {"n": 1}).payload == 2
+    assert registry.execute("p", {"n": 1}).payload == 3
     assert traced(5) == 10
     assert [call.tool for call in calls()] == ["double", "p", "double"]
 
@@ -138,7 +138,7 @@ def test_a_stream_is_consumed(calls: Calls, how: str, asynchronous: bool, hidden
     ]:
         items[:] = given
         response = run(registry, how, "stream")
-        assert (response.text, response.data) == (text, data)
+        assert (response.text, response.payload) == (text, data)
     assert [call.status for call in calls()] == ["success", "success", "partial"]
 
 

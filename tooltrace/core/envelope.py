@@ -32,7 +32,7 @@ def envelope_of(response: ToolResponse) -> dict[str, Any]:
     text = response.text or None
     members = {
         "success": response.ok,
-        "data": text if response.data is None and response.ok else response.data,
+        "data": text if response.payload is None and response.ok else response.payload,
         "confidence": response.confidence,
         "source": [source.model_dump(exclude_none=True) for source in response.sources],
         "nextAction": str(resolve_next_step(response)),

@@ -88,8 +88,8 @@ def _wanted(notes: bool | Collection[Note]) -> Collection[Note]:
 def message_text(response: ToolResponse, notes: Collection[Note]) -> str:
     """Return the text of the message for ``response``; empty where the response has no text."""
     body = response.text.strip() and response.text
-    if not body and response.data is not None:
-        body = _data_text(response.data)
+    if not body and response.payload is not None:
+        body = _data_text(response.payload)
     if response.error is not None and _repeats(body, response.error.message):
         body = ""
     attached = (f"Attached {words}" for words in attachments.describe(response.context))
@@ -103,7 +103,7 @@ def json_text(response: ToolResponse, notes: Collection[Note]) -> str:
     A member is present where the response has a value for it. ``text`` stands beside data or an error that do not repeat it;
     ``note`` says what to do about an uncertain confidence.
     """
-    data, text, error = response.data, response.text or None, response.error
+    data, text, error = response.payload, response.text or None, response.error
     if data is None and error is None:
         data = text
     if text and ((isinstance(data, str) and text == data) or (error is not None and _repeats(text, error.message))):
@@ -142,7 +142,7 @@ def answer_text(response: ToolResponse) -> str:
     if response.status == "error" and response.error is not None:
         words = words or response.error.message
         return words if words.lower().startswith("error:") else f"Error: {words}"
-    return words or ("" if response.data is None else _data_text(response.data))
+    return words or ("" if response.payload is None else _data_text(response.payload))
 
 
 def _data_text(data: Any) -> str:

@@ -3,61 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypedDict, TypeVar, Unpack, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tooltrace.core.codes import NextAction, ToolErrorCode, advice_for, next_step
 from tooltrace.core.confidence import OUT_OF_RANGE, Score, valid_confidence, warn_of_unknown
 from tooltrace.core.keywords import UNSET, named_options
 from tooltrace.core.message import Note, Style, answer_text, message_of
+from tooltrace.core.other_names import OTHER_NAMES, ByPosition, with_field_names
+from tooltrace.core.paused_call import PausedCall
 from tooltrace.redact.inspection import is_subclass
-
-GateKind = Literal["confirmation", "input", "external"]
-"""The answer that a paused call waits for.
-
-``confirmation``: a person approves or declines. ``input``: a person fills in arguments. ``external``: somebody else
-does the work and supplies the result.
-"""
-
-
-ApprovalType = Literal["required", "audit"]
-"""``required``: the call waits for an approval. ``audit``: the decision of another gate is on record for an audit."""
-
-
-class PausedCall(BaseModel):
-    """A call that the model requested and that was not executed yet.
-
-    A paused call can be resumed later: ``model_dump_json`` and ``model_validate_json`` carry it over a restart or
-    to another machine that has the same tools. It holds the true arguments; the store has them redacted.
-    """
-
-    model_config = ConfigDict(frozen=True, defer_build=True, ser_json_inf_nan="constants")
-
-    tool: str
-    tool_version: str | None = None
-    kind: GateKind
-    arguments: dict[str, Any]
-    """The model's arguments, validated; those that ``input`` is to supply are absent."""
-    wanted: dict[str, Any] = Field(default_factory=dict)
-    """For ``input``: the JSON schema of each argument that the person is to supply, by name."""
-    call_id: str
-    """The model's id of the call; the span id where the model sent none."""
-    attempt: int = Field(default=1, ge=1)
-    span_id: str = Field(pattern="^[0-9a-f]{16}$")
-    """The attempt that stopped; it identifies the gate."""
-    trace_id: str = Field(pattern="^[0-9a-f]{32}$")
-    conversation_id: str | None = None
-    agent: str | None = None
-    asked_at: AwareDatetime
-    expires_at: AwareDatetime | None = None
-    """Time from which an answer is too late; None: no limit."""
-    approval_type: ApprovalType | None = None
-    """As in the tool's options, for an application that sends the two kinds to different people."""
-
 
 Status = Literal["success", "partial", "error"]
 """Status that a tool reports. ``partial``: usable but incomplete (truncated, one of three sources down)."""
@@ -89,8 +61,14 @@ class _Part(BaseModel):
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy; a value in ``update`` is stated, and no longer the advice of the table of codes."""
-        stated = {f"{name}_advised": False for name in update or () if f"{name}_advised" in type(self).model_fields}
-        return super().model_copy(update={**stated, **(update or {})}, deep=deep)
+        fields = type(self).model_fields
+        named = {_FIELD_OF.get(name, name): value for name, value in (update or {}).items()}
+        stated = {f"{name}_advised": False for name in named if f"{name}_advised" in fields}
+        return super().model_copy(update={**stated, **named}, deep=deep)
+
+
+_FIELD_OF = {"data": "payload", "error": "failure", "error_info": "failure"}
+"""Fields of a response by the names that the protocols have for them."""
 
 
 class Source(_Part):
@@ -126,19 +104,6 @@ class ErrorInfo(_Part):
         """What the tool stated; None where ``retryable`` is only advised."""
         return None if self.retryable_advised else self.retryable
 
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return the field ``name``, or ``default`` where it is unknown, as the ``error_info`` of HelloAgents does."""
-        value = getattr(self, name) if name in self else None
-        return default if value is None else value
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self:
-            raise KeyError(name)
-        return getattr(self, name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in type(self).model_fields
-
 
 class ResponseMeta(_Part):
     """Facts about the attempt that made the response, set by the recorder or the tool's framework."""
@@ -166,7 +131,9 @@ class ResponseFields(TypedDict, total=False):
     confidence: float | None
     signals: Mapping[str, float | bool | str] | None
     sources: Iterable[Source | Mapping[str, Any]]
+    source: Source | Mapping[str, Any] | str | Iterable[Source | Mapping[str, Any] | str] | None
     next_action: NextAction | None
+    nextAction: NextAction | None
     error: ErrorInfo | Mapping[str, Any] | None
     error_info: ErrorInfo | Mapping[str, Any] | None
     explanation: str | None
@@ -183,6 +150,8 @@ class ErrorFields(TypedDict, total=False):
     confidence: float | None
     signals: Mapping[str, float | bool | str] | None
     sources: Iterable[Source | Mapping[str, Any]]
+    source: Source | Mapping[str, Any] | str | Iterable[Source | Mapping[str, Any] | str] | None
+    nextAction: NextAction | None
     stats: dict[str, Any] | None
     context: dict[str, Any] | None
     explanation: str | None
@@ -220,10 +189,18 @@ class _ErrorAccess:
     @overload
     def __get__(self, instance: ToolResponse, owner: type[_R]) -> ErrorInfo | None: ...
     def __get__(self, instance: ToolResponse | None, owner: type[_R]) -> _ErrorBuilder[_R] | ErrorInfo | None:
-        return partial(_error, owner) if instance is None else instance.error_info
+        return partial(_error, owner) if instance is None else instance.failure
 
 
-class ToolResponse(_Part):
+if TYPE_CHECKING:  # type checkers read the constructor from the fields only without the metaclass
+    _Positional = _Part
+else:
+
+    class _Positional(_Part, metaclass=ByPosition):
+        pass
+
+
+class ToolResponse(_Positional):
     """A tool's response to one call.
 
     Build one with :meth:`success`, :meth:`partial` or :meth:`error`. ``model_dump_json`` and
@@ -235,8 +212,8 @@ class ToolResponse(_Part):
     """Code of the error, or the tool's own code for a success (``NO_MATCH``)."""
     text: str = ""
     """The answer in words, for the model."""
-    data: Any = None
-    """The answer as JSON data, for programs."""
+    payload: Any = Field(default=None, alias="data")
+    """The answer as JSON data, for programs; serialized as ``data``. None where there is none."""
     reason: str | None = None
     """Reason why a partial result is incomplete."""
     confidence: Confidence | None = None
@@ -246,7 +223,7 @@ class ToolResponse(_Part):
     next_action: NextAction | None = None
     next_action_advised: bool = False
     """Whether ``next_action`` is the advice of the table of codes. The tool did not state it, and no row has it."""
-    error_info: ErrorInfo | None = Field(default=None, alias="error")
+    failure: ErrorInfo | None = Field(default=None, alias="error")
     """The error; serialized as ``error``, and available as :attr:`error` on an instance."""
     stats: dict[str, Any] | None = None
     """Figures about the work: rows read, tokens used, ``time_ms``."""
@@ -272,6 +249,8 @@ class ToolResponse(_Part):
         """
         if not isinstance(values, dict):
             return values
+        if not OTHER_NAMES.keys().isdisjoint(values):
+            values = with_field_names(values)
         score = values.get("confidence")
         if score is not None and (type(score) is not float or not 0.0 <= score <= 1.0):
             values = _with_valid_confidence(values, score)
@@ -279,13 +258,13 @@ class ToolResponse(_Part):
             values = {**values, "signals": score.signals or None}
         if values.get("code") is not None:
             return values
-        error = values.get("error", values.get("error_info"))
+        error = values.get("error", values.get("failure"))
         code = error.get("code") if isinstance(error, dict) else getattr(error, "code", None)
         return values if code is None else {**values, "code": code}
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        error = self.error_info
+        error = self.failure
         if self.status == "error" and error is None:
             raise ValueError("status 'error' needs an error: use ToolResponse.error(code, message)")
         if self.status == "success" and error is not None:
@@ -293,6 +272,19 @@ class ToolResponse(_Part):
         if error is not None and error.code != self.code:
             raise ValueError(f"code {self.code!r} and error.code {error.code!r} differ: pass only one of them")
         return self
+
+    @property
+    def data(self) -> Any:
+        """The answer as JSON data; an empty dict where there is none, as in HelloAgents."""
+        return {} if self.payload is None else self.payload
+
+    @property
+    def error_info(self) -> dict[str, Any] | None:
+        """The error as HelloAgents' dict; None where there is none."""
+        if self.failure is None:
+            return None
+        advised = {"retryable"} if self.failure.retryable_advised else set()
+        return self.failure.model_dump(exclude_none=True, exclude={"retryable_advised", *advised})
 
     @property
     def stated_next_action(self) -> NextAction | None:
@@ -349,22 +341,20 @@ class ToolResponse(_Part):
 
         return envelope_of(self)
 
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Return the fields by the names that the constructors have for them."""
+        for name, value in super().__repr_args__():
+            yield {"payload": "data", "failure": "error"}.get(name or "", name), value
+
     def __str__(self) -> str:
         """Return the answer in words; for an error ``Error: …``."""
         return answer_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the response in the serialized form of HelloAgents; ``model_dump`` has all fields."""
-        members = {"status": self.status, "text": self.text, "data": {} if self.data is None else self.data}
-        advised = (
-            {"retryable", "retryable_advised"}
-            if self.error_info and self.error_info.retryable_advised
-            else {"retryable_advised"}
-        )
-        error = self.error_info and self.error_info.model_dump(exclude_none=True, exclude=advised)
-        return members | {
-            name: value for name, value in (("error", error), ("stats", self.stats), ("context", self.context)) if value
-        }
+        members = {"status": self.status, "text": self.text, "data": self.data}
+        known = (("error", self.error_info), ("stats", self.stats), ("context", self.context))
+        return members | {name: value for name, value in known if value}
 
     def to_json(self) -> str:
         """Return :meth:`to_dict` as JSON text."""
@@ -473,6 +463,7 @@ def _error(
             f"ToolResponse.error({ToolErrorCode.NOT_FOUND.value!r}, 'no such file')"
         )
     known = advice_for(code)
+    next_action = next_action or cast("Any", fields).pop("nextAction", None)
     error = ErrorInfo(
         code=str(code),
         message=message,

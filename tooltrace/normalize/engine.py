@@ -200,7 +200,7 @@ def _look_inside(response: ToolResponse, rule: Rule, rules: Sequence[Rule], dept
         return response
     rules = index_of(rules).opened_by(rule)
     # The data come first: the text often only repeats them.
-    for content in (response.data, response.text or None):
+    for content in (response.payload, response.text or None):
         inner = (
             None
             if content is None
@@ -221,7 +221,7 @@ def _merged(outer: ToolResponse, inner: ToolResponse, rule: Rule) -> ToolRespons
         outer,
         status=inner.status,
         code=inner.code,
-        error_info=inner.error_info,
+        failure=inner.failure,
         reason=outer.reason or inner.reason,
         next_action=outer.next_action or inner.next_action,
         next_action_advised=outer.next_action is None and inner.next_action_advised,

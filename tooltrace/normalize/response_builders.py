@@ -166,18 +166,18 @@ def build_response(
     members: dict[str, Any] = {
         "status": status,
         "text": text_of(text),
-        "data": data,
+        "payload": data,
         "confidence": score,
         "signals": known_signals,
         "sources": known_sources,
         "next_action": action,
         "next_action_advised": advised,
-        "error_info": None if status == "success" else error,
+        "failure": None if status == "success" else error,
         "stats": known_stats,
         "context": unfit or None,
     }
     is_simple = not (fields or known or flags or known_signals or known_stats) and (status == "error") == (
-        members["error_info"] is not None
+        members["failure"] is not None
     )
     # Validation by pydantic is the largest cost of a response.
     if is_simple:  # most responses: nothing in them can be invalid

@@ -53,9 +53,9 @@ class ResponseSnapshot(Struct, frozen=True, gc=False):
     next_action: NextAction | None
     next_action_advised: bool
     sources: tuple[Source, ...]
-    error_info: ErrorInfo | None
+    failure: ErrorInfo | None
     meta: ResponseMeta
-    data: Snapshot = None
+    payload: Snapshot = None
     stats: Snapshot = None
     context: Snapshot = None
     signals: Snapshot = None
@@ -168,7 +168,7 @@ def estimate_size(item: Any) -> int:
         value = result.value
         size += len(value) if type(value) is bytes else getsizeof(value)
     elif type(result) is ResponseSnapshot:
-        size += getsizeof(result.text) + getsizeof(result.data) + getsizeof(result.context) + getsizeof(result.stats)
+        size += getsizeof(result.text) + getsizeof(result.payload) + getsizeof(result.context) + getsizeof(result.stats)
     if item.error is not None:
         size += getsizeof(item.error.message)
     if item.stream is not None:

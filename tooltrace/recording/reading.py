@@ -53,21 +53,21 @@ def snapshot_response(response: ToolResponse, attempt: Attempt) -> ResponseSnaps
         *unchanging, *[None if part is None else snapshot(part, limit) for part in _CHANGING(fields)]
     )
     text = cut_text(taken.text, limit)
-    data = cut_text(taken.data, limit) if type(taken.data) is str else taken.data
-    if text is taken.text and data is taken.data:
+    data = cut_text(taken.payload, limit) if type(taken.payload) is str else taken.payload
+    if text is taken.text and data is taken.payload:
         return taken
     sizes = {"text": utf8_size(taken.text)} if text is not taken.text else {}
-    if type(taken.data) is str and data is not taken.data:
-        sizes["result"] = utf8_size(taken.data) + 2
+    if type(taken.payload) is str and data is not taken.payload:
+        sizes["result"] = utf8_size(taken.payload) + 2
     attempt.full_sizes = sizes
-    return replace(taken, text=text, data=data)
+    return replace(taken, text=text, payload=data)
 
 
 def with_value(response: ResponseSnapshot, attempt: Attempt) -> ResponseSnapshot:
     """Return ``response`` with the plain result as its data where a rule found only an error in that result."""
     result = attempt.result
-    if response.data is not None or response.status != "error" or not isinstance(result, ValueSnapshot):
+    if response.payload is not None or response.status != "error" or not isinstance(result, ValueSnapshot):
         return response
     if result.kinds or type(result.value) is not bytes:
         return response
-    return replace(response, data=result.value)
+    return replace(response, payload=result.value)

@@ -50,7 +50,7 @@ def set_result(attempt: Attempt, result: Any) -> None:
         value = snapshot(result, attempt.settings.field_limit)
         attempt.result = ValueSnapshot(_cut_result(attempt, value) if kind is str else value)
     elif not is_plain_value and is_response(result):
-        if attempt.spec.retryable and result.error_info is not None:
+        if attempt.spec.retryable and result.failure is not None:
             result, flags = with_retryable(result, attempt.spec.retryable)
             attempt.flags = (*attempt.flags, *flags)
         attempt.result = snapshot_response(result, attempt)
@@ -78,7 +78,7 @@ def with_failed_value(response: ToolResponse, result: Any) -> ToolResponse:
 
     For callers that let the rules read a result themselves: its record is that of :func:`set_result`.
     """
-    if response.status != "error" or response.data is not None or type(result) not in (dict, list):
+    if response.status != "error" or response.payload is not None or type(result) not in (dict, list):
         return response
     return response.model_copy(update={"data": result})
 
@@ -207,9 +207,9 @@ def _texts(attempt: Attempt, response: ResponseSnapshot | None) -> list[str | No
         texts += (response.text, response.explanation, response.reason)
         for source in response.sources:
             texts += _texts_of(source)
-        if response.error_info is not None:
-            texts += _texts_of(response.error_info)
-        parts += (response.data, response.stats, response.context, response.signals)
+        if response.failure is not None:
+            texts += _texts_of(response.failure)
+        parts += (response.payload, response.stats, response.context, response.signals)
     else:
         if attempt.stream is not None:
             texts.append(attempt.stream.text)
@@ -275,7 +275,7 @@ def _safe_items(attempt: Attempt, value: Snapshot, safe_text: str | None) -> Sna
 
 def _add_response(attempt: Attempt, response: ResponseSnapshot, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
     # an error's message is recorded without content too; the reason of a partial result is content
-    full, error = attempt.captures_content, response.error_info
+    full, error = attempt.captures_content, response.failure
     fields |= {
         "status": response.status,
         "code": response.code,
@@ -296,7 +296,7 @@ def _add_response(attempt: Attempt, response: ResponseSnapshot, sanitizer: Sanit
         fields["text"] = sanitizer.sanitize_text("text", response.text or None)
         fields["explanation"] = sanitizer.sanitize_text("explanation", response.explanation)
         for name, part in (
-            ("result", response.data),
+            ("result", response.payload),
             ("stats", response.stats),
             ("context", response.context),
             ("signals", response.signals),

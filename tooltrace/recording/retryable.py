@@ -57,13 +57,13 @@ def judged(rules: tuple[RetryRule, ...], outcome: Any) -> tuple[bool | None, tup
 
 def with_retryable(response: ToolResponse, rules: tuple[RetryRule, ...]) -> tuple[ToolResponse, tuple[str, ...]]:
     """Return ``response`` with what ``rules`` say of its error, where the tool did not state it; and flags."""
-    error = response.error_info
+    error = response.error
     if error is None or error.stated_retryable is not None:
         return response, ()
     again, flags = judged(rules, response)
     if again is None:
         return response, flags
-    return response.model_copy(update={"error_info": error.model_copy(update={"retryable": again})}), flags
+    return response.model_copy(update={"failure": error.model_copy(update={"retryable": again})}), flags
 
 
 def _refused(got: object, tool: str) -> ConfigError:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tooltrace.core.codes import NextAction, ToolErrorCode
-from tooltrace.core.response import PausedCall, ResponseMeta, ToolResponse
+from tooltrace.core.paused_call import PausedCall
+from tooltrace.core.response import ResponseMeta, ToolResponse
 from tooltrace.errors import near
 
 RULE = "registry"

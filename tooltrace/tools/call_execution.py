@@ -153,7 +153,7 @@ class CallExecution:
                 "next_action": next_step(error_info.code, again, error_info.suggestion),
                 "next_action_advised": True,
             }
-            response = response.model_copy(update={"error_info": error_info, **advised})
+            response = response.model_copy(update={"failure": error_info, **advised})
         self._failures.append((response, error))
         return response
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tooltrace.core.response import PausedCall, ToolResponse
+from tooltrace.core.paused_call import PausedCall
+from tooltrace.core.response import ToolResponse
 from tooltrace.tools import hooks, human_review, invoke
 from tooltrace.tools.call_execution import CallExecution
 from tooltrace.tools.hooks import ToolInvocation

@@ -11,8 +11,9 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from tooltrace.core.keywords import UNSET
+from tooltrace.core.paused_call import PausedCall
 from tooltrace.core.records import Gate
-from tooltrace.core.response import PausedCall, ResponseMeta, ToolResponse
+from tooltrace.core.response import ResponseMeta, ToolResponse
 from tooltrace.errors import ReviewError
 from tooltrace.faults import suppress_faults
 from tooltrace.normalize import normalize

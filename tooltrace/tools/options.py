@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypedDict, TypeVar, Unpack, get_args, overload
 
 from tooltrace.core.keywords import checked_keywords
-from tooltrace.core.response import ApprovalType, GateKind
+from tooltrace.core.paused_call import ApprovalType, GateKind
 from tooltrace.errors import ConfigError
 from tooltrace.recording.retryable import Retryable
 from tooltrace.recording.tool_spec import Capture

@@ -9,7 +9,8 @@ from threading import RLock
 from typing import Any, TypeVar, Unpack, overload
 
 from tooltrace.core.keywords import UNSET, checked_keywords
-from tooltrace.core.response import PausedCall, ToolResponse
+from tooltrace.core.paused_call import PausedCall
+from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError, near
 from tooltrace.tools import execution, human_review, injection, model_schemas, options, toolkits
 from tooltrace.tools.adapters import agno_function, hello_agents_tool, provider_tool

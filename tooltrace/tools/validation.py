@@ -9,7 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from tooltrace.core.codes import ToolErrorCode
-from tooltrace.core.response import GateKind, PausedCall, ToolResponse
+from tooltrace.core.paused_call import GateKind, PausedCall
+from tooltrace.core.response import ToolResponse
 from tooltrace.faults import report_fault
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.tool_spec import ToolSpec, named_spec

@@ -122,7 +122,7 @@ def _failure(call: SpanToolCall, kind: str | None, message: str, rules: tuple[Ru
     if call.result is not NO_RESULT:
         response = normalize(call.result, rules=rules)
         if response.status == "error":
-            has_data = response.data is not None or isinstance(call.result, str)
+            has_data = response.payload is not None or isinstance(call.result, str)
             return response if has_data else response.model_copy(update={"data": call.result})
     code = text(kind)
     number = code is not None and code.lstrip("-").isdigit()

@@ -154,10 +154,10 @@ class Recording:
         if self.failure is None or self._attempt is None:
             return self.result
         response = with_failed_value(normalize(self.result, rules=self._attempt.rules), self.result)
-        error = response.error_info
+        error = response.error
         if error is None or error.type is not None:
             return self.result
-        return response.model_copy(update={"error_info": error.model_copy(update={"type": self.failure})})
+        return response.model_copy(update={"failure": error.model_copy(update={"type": self.failure})})
 
 
 _current: ContextVar[Recording | None] = ContextVar("tooltrace_hello_agents", default=None)

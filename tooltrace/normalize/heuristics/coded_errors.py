@@ -218,7 +218,7 @@ def _built(message: str, code: Any, context: dict[str, Any] | None) -> ToolRespo
         return build_error(message, code, context=context)
     known = lookup_code(str(code)) or guess_code_from_message(message)
     found = build_error(message, known, type=str(code), context=context)
-    if known != ToolErrorCode.EXECUTION_ERROR or found.error_info is None:
+    if known != ToolErrorCode.EXECUTION_ERROR or found.error is None:
         return found
-    error = found.error_info.model_copy(update={"code": str(code), "retryable": None})
-    return found.model_copy(update={"code": str(code), "error_info": error})
+    error = found.error.model_copy(update={"code": str(code), "retryable": None})
+    return found.model_copy(update={"code": str(code), "failure": error})

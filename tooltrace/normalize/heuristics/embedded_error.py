@@ -144,10 +144,10 @@ def reads_failure(words: str) -> bool:
 
 def _with_number(found: ToolResponse, number: Any) -> ToolResponse:
     """Return the error with the service's own number as its code, if its words suggest no code."""
-    if found.code != ToolErrorCode.EXECUTION_ERROR or type(number) is not int or not number or found.error_info is None:
+    if found.code != ToolErrorCode.EXECUTION_ERROR or type(number) is not int or not number or found.error is None:
         return found
-    error = found.error_info.model_copy(update={"code": str(number)})
-    return found.model_copy(update={"code": str(number), "error_info": error})
+    error = found.error.model_copy(update={"code": str(number)})
+    return found.model_copy(update={"code": str(number), "failure": error})
 
 
 def _failed(value: Any) -> ToolResponse | None:

@@ -220,7 +220,7 @@ def _prefixed(words: str, text: str) -> ToolResponse | None:
             if is_no_error_phrase(parts.get("tail") or parts["message"]) or _COUNT.fullmatch(parts.get("tail") or ""):
                 return None
             inner = _one_line(parts["message"], text)  # "Error: HTTP 404 …" means the same as "HTTP 404 …"
-            if inner is not None and inner.error_info is not None:
+            if inner is not None and inner.error is not None:
                 return inner
             return build_error(
                 parts["message"], parts.get("code") or parts.get("code2"), type=parts.get("type"), text=text

@@ -171,10 +171,10 @@ def _error(message: Any, code: Any, members: MemberReader) -> ToolResponse:
     if http_status(code):
         return build_error(message, code, context=members.remaining())
     found = build_error(message, _worded(code), type=str(code), context=members.remaining())
-    if found.error_info is None or found.code != ToolErrorCode.EXECUTION_ERROR:
+    if found.error is None or found.code != ToolErrorCode.EXECUTION_ERROR:
         return found
-    error = found.error_info.model_copy(update={"code": str(code), "retryable": None})
-    return found.model_copy(update={"code": str(code), "error_info": error})
+    error = found.error.model_copy(update={"code": str(code), "retryable": None})
+    return found.model_copy(update={"code": str(code), "failure": error})
 
 
 def _worded(code: Any) -> str | None:

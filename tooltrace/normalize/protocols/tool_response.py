@@ -12,7 +12,7 @@ from tooltrace.normalize.response_builders import error_of, put_unique, read_err
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 
 _STATUSES = ("success", "partial", "error")
-_MEMBERS = frozenset({*ToolResponse.model_fields, "error"})
+_MEMBERS = frozenset({field.alias or name for name, field in ToolResponse.model_fields.items()} | {"error_info"})
 _DISTINCT = frozenset({"meta", "sources", "signals", "next_action", "reason", "confidence", "explanation", "system"})
 """Members that the other protocols with a ``status`` and a ``text`` do not have."""
 _META = frozenset(ResponseMeta.model_fields)

@@ -69,7 +69,7 @@ def with_output(response: ToolResponse, result: Any) -> ToolResponse:
         text = str(result)
     except Exception:  # raised by the result's own code
         text = response.text
-    return response.model_copy(update={"text": text, "data": {"output": response.data}})
+    return response.model_copy(update={"text": text, "data": {"output": response.payload}})
 
 
 def arguments(tool: RegisteredTool | None, sent: str | Mapping[str, Any]) -> str | Mapping[str, Any]:

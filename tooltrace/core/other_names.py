@@ -1,0 +1,42 @@
+"""Arguments of a response's constructors as other protocols have them: by position, and under their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+_POSITIONS = ("status", "text", "data", "error_info", "stats", "context")
+"""Fields that can be passed by position, as those of HelloAgents' dataclass."""
+
+
+class ByPosition(type(BaseModel)):  # type: ignore[misc]
+    """The class of a model that accepts arguments by position."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if len(args) > len(_POSITIONS):
+            raise TypeError(f"ToolResponse() takes at most {len(_POSITIONS)} arguments by position, got {len(args)}")
+        if twice := [name for name in _POSITIONS[: len(args)] if name in kwargs]:
+            raise TypeError(f"ToolResponse() got {twice[0]!r} by position and by name")
+        return super().__call__(**dict(zip(_POSITIONS, args, strict=False)), **kwargs)
+
+
+OTHER_NAMES = {"error_info": "error", "source": "sources", "nextAction": "next_action"}
+"""Names that the protocols have for arguments of the constructors, with ours."""
+
+
+def with_field_names(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a constructor under our names. A source may stand alone, and may be a text."""
+    named = dict(values)
+    for other, name in OTHER_NAMES.items():
+        if other not in named:
+            continue
+        if named.get(name) is not None:
+            raise ValueError(f"{other} and {name} are the same: pass one of them")
+        named[name] = named.pop(other)
+    if "source" in values:
+        sources = named["sources"]
+        listed = [] if sources is None else [sources] if isinstance(sources, str | Mapping | BaseModel) else sources
+        named["sources"] = [{"label": each} if isinstance(each, str) else each for each in listed]
+    return named
