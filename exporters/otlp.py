@@ -57,7 +57,9 @@ def create(target: Target) -> OtlpDestination:
         )
     senders = {each.signal: _sender(each) for each in settings}
     return OtlpDestination(
-        senders, RecordEncoder(target.service, target.host), f"{settings[0].protocol} {settings[0].place}"
+        senders,
+        RecordEncoder(target.service, target.host, target.attributes),
+        f"{settings[0].protocol} {settings[0].place}",
     )
 
 

@@ -67,7 +67,9 @@ class OtlpJson:
 
 def create(target: Target) -> OtlpJson:
     """Create the destination; see :mod:`tooltrace.exporters.registry`."""
-    return OtlpJson(require_path(target.path, "otlp-json"), RecordEncoder(target.service, target.host))
+    return OtlpJson(
+        require_path(target.path, "otlp-json"), RecordEncoder(target.service, target.host, target.attributes)
+    )
 
 
 def _line(request: dict[str, Any]) -> bytes:

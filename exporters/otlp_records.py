@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -21,15 +22,20 @@ DELIVERY_REASON_PREFIX: Final = "export_"
 class RecordEncoder:
     """An encoder that remembers recent calls, so that later records about a call refer to its span.
 
-    ``service``, ``host``: those of this process; its OTEL_RESOURCE_ATTRIBUTES hold for all records of that service on
-    that host.
+    ``service``, ``host``: those of this process; ``attributes`` and its OTEL_RESOURCE_ATTRIBUTES hold for all records of
+    that service on that host.
     """
 
-    def __init__(self, service: str | None = None, host: str | None = None) -> None:
+    def __init__(
+        self, service: str | None = None, host: str | None = None, attributes: Mapping[str, Any] | None = None
+    ) -> None:
         # attributes of the environment describe this process: records of other services in the store must not get them
         self._here = _known({names.SERVICE_NAME: service, names.HOST_NAME: host})
         environment = OTELResourceDetector().detect().attributes
-        self._environment = {key: value for key, value in environment.items() if key != names.SERVICE_NAME}
+        known = {**environment, **(attributes or {})}
+        # a call has a release and an environment of its own: those of this process may be later ones
+        own = names.CALL_RESOURCE_FIELDS.values()
+        self._environment = {key: value for key, value in known.items() if key not in own}
         self._recent: LruMap[tuple[str, str, dict[str, Any]]] = LruMap()
 
     def span(self, record: Record) -> SpanData | None:
@@ -67,7 +73,7 @@ class RecordEncoder:
         remembered = (
             call.trace_id,
             call.span_id,
-            _known({names.SERVICE_NAME: call.service, names.HOST_NAME: call.host}),
+            _known({key: getattr(call, name) for name, key in names.CALL_RESOURCE_FIELDS.items() if name != "pid"}),
         )
         self._recent.put((False, call.call_id), remembered)
         self._recent.put((True, call.span_id), remembered)

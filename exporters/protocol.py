@@ -97,3 +97,5 @@ class Target:
     """The service of this process."""
     host: str | None = None
     """The machine of this process."""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    """Further attributes of the resource of this process."""

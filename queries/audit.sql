@@ -29,7 +29,7 @@
 -- errors has no results, and a group of results has no errors. A group of few attempts proves little: see too_few.
 --
 -- group: trust
--- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
+-- by: tool (default), version, code, agent, model, release, environment, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since        timestamp = NULL  attempts that started at this time or later
 --   until        timestamp = NULL  attempts that started before this time

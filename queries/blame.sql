@@ -25,7 +25,7 @@
 -- `needed` in 78 to 83 % (docs/explanation/statistics.md).
 --
 -- group: agents
--- by: tool (default), version, agent, attributes
+-- by: tool (default), version, agent, model, release, environment, attributes
 -- parameters:
 --   since      timestamp = NULL  attempts that started at this time or later
 --   until      timestamp = NULL  attempts that started before this time

@@ -14,7 +14,7 @@
 -- history.
 --
 -- group: failures
--- by: tool (default), version, agent, conversation, attributes; code, status, rule, rule_grade, day, hour
+-- by: tool (default), version, agent, model, release, environment, conversation, attributes; code, status, rule, rule_grade, day, hour
 -- parameters:
 --   since       timestamp = NULL  attempts that started at this time or later
 --   until       timestamp = NULL  attempts that started before this time

@@ -18,7 +18,7 @@
 -- alone.
 --
 -- group: failures
--- by: tool (default), version, agent, conversation, attributes; code, status, rule, rule_grade, day, hour
+-- by: tool (default), version, agent, model, release, environment, conversation, attributes; code, status, rule, rule_grade, day, hour
 -- parameters:
 --   objective     objective = 0.99  share of attempts that must succeed: 0.99, or 99 for percent
 --   since         timestamp = NULL  attempts that started at this time or later; limits windows that reach further back

@@ -33,7 +33,7 @@
 -- to four decimals in a group with more than 10000 different ones; all other columns are exact.
 --
 -- group: trust (first)
--- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
+-- by: tool (default), version, code, agent, model, release, environment, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time

@@ -23,7 +23,7 @@
 -- conversations (correlation 0.8). At most 4 % had any verdict `worse` or `better` (docs/explanation/coverage.md).
 --
 -- group: changes (first)
--- by: tool (default), agent, attributes
+-- by: tool (default), agent, model, release, environment, attributes
 -- parameters:
 --   before_since    timestamp = NULL  before: attempts that started at this time or later
 --   before_until    timestamp = NULL  before: attempts that started before this time

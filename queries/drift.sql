@@ -39,7 +39,7 @@
 -- history, while latency and accuracy use the attempts with that code or status only.
 --
 -- group: changes (first)
--- by: tool (default), version, agent, conversation, day, hour, attributes; code, status, rule, rule_grade
+-- by: tool (default), version, agent, model, release, environment, conversation, day, hour, attributes; code, status, rule, rule_grade
 -- parameters:
 --   since      timestamp = NULL  attempts that started at this time or later
 --   until      timestamp = NULL  attempts that started before this time

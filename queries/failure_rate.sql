@@ -22,7 +22,7 @@
 -- Grouped by code or status, the rows are parts of a whole: read attempts there, not rate.
 --
 -- group: failures (first)
--- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
+-- by: tool (default), version, code, agent, model, release, environment, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time

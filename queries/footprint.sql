@@ -22,7 +22,7 @@
 -- and wrong by up to a factor of 2 for Russian, Greek and Arabic (docs/explanation/footprint.md).
 --
 -- group: costs (first)
--- by: tool (default), version, code, agent, conversation, call, day, hour, status, rule, rule_grade, attributes
+-- by: tool (default), version, code, agent, model, release, environment, conversation, call, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since         timestamp = NULL  attempts that started at this time or later
 --   until         timestamp = NULL  attempts that started before this time

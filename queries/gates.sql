@@ -12,7 +12,7 @@
 -- contain the true value in 96 to 97 % of them (docs/explanation/coverage.md).
 --
 -- group: agents
--- by: tool (default), version, agent, conversation, day, hour, attributes; code, status, rule, rule_grade
+-- by: tool (default), version, agent, model, release, environment, conversation, day, hour, attributes; code, status, rule, rule_grade
 -- parameters:
 --   since  timestamp = NULL  stops that were requested at this time or later
 --   until  timestamp = NULL  stops that were requested before this time

@@ -28,7 +28,7 @@
 -- its first failure, so a night of failures is one incident of the day on which it started.
 --
 -- group: failures (first)
--- by: tool (default), version, agent, conversation, attributes; code, status, rule, rule_grade, day, hour
+-- by: tool (default), version, agent, model, release, environment, conversation, attributes; code, status, rule, rule_grade, day, hour
 -- parameters:
 --   since       timestamp = NULL  attempts that started at this time or later
 --   until       timestamp = NULL  attempts that started before this time

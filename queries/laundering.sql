@@ -12,7 +12,7 @@
 -- contain the true value in 96 to 99 % of them (docs/explanation/coverage.md).
 --
 -- group: trust
--- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
+-- by: tool (default), version, code, agent, model, release, environment, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time

@@ -20,7 +20,7 @@
 -- interval of lift contains the true value in 94 to 100 % of them (docs/explanation/coverage.md).
 --
 -- group: agents
--- by: none (default), version, agent, attributes
+-- by: none (default), version, agent, model, release, environment, attributes
 -- parameters:
 --   since   timestamp = NULL  conversations that started at this time or later
 --   until   timestamp = NULL  conversations that started before this time

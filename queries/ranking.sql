@@ -25,7 +25,7 @@
 -- (docs/explanation/coverage.md).
 --
 -- group: failures (first)
--- by: tool (default), version, agent, conversation, attributes
+-- by: tool (default), version, agent, model, release, environment, conversation, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time

@@ -5,7 +5,7 @@
 -- `gates` needs approvals. If its count here is 0, that query has no rows for the tool.
 --
 -- group: calls
--- by: tool (default), version, code, agent, conversation, day, hour, status, rule, rule_grade, attributes
+-- by: tool (default), version, code, agent, model, release, environment, conversation, day, hour, status, rule, rule_grade, attributes
 -- parameters:
 --   since  timestamp = NULL  attempts that started at this time or later
 --   until  timestamp = NULL  attempts that started before this time

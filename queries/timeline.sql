@@ -8,7 +8,7 @@
 -- contain the true value in 96 to 100 % of them (docs/explanation/coverage.md).
 --
 -- group: failures
--- by: tool (default), version, code, agent, conversation, status, rule, rule_grade, attributes
+-- by: tool (default), version, code, agent, model, release, environment, conversation, status, rule, rule_grade, attributes
 -- parameters:
 --   since   timestamp = NULL  attempts that started at this time or later
 --   until   timestamp = NULL  attempts that started before this time

@@ -53,6 +53,32 @@ def test_an_enclosing_tool_span_names_the_call(calls: Calls) -> None:
     assert [identity(call) for call in calls()] == [("c1", "clerk", "talk")]
 
 
+@pytest.mark.parametrize("name", ["gen_ai.request.model", "gen_ai.response.model", "llm.model_name"])
+def test_an_enclosing_span_names_the_model(calls: Calls, name: str) -> None:
+    in_span({name: "m"}, find, "Oslo")
+    with tt.context(model="mine"):
+        in_span({name: "m"}, find, "Oslo")
+    assert [call.model for call in calls()] == ["m", "mine"]
+
+
+@pytest.mark.parametrize(
+    ("module", "argument"),
+    [
+        ("pydantic_ai.tools", {"model": SimpleNamespace(model_name="m")}),
+        ("agents.tool_context", {"agent": SimpleNamespace(name="clerk", model="m")}),
+        ("agno.agent.agent", {"name": "clerk", "model": SimpleNamespace(id="m")}),
+        ("strands.types.tools", {"agent": SimpleNamespace(model=SimpleNamespace(config={"model_id": "m"}))}),
+        (
+            "google.adk.tools.tool_context",
+            {"_invocation_context": SimpleNamespace(agent=SimpleNamespace(model="m"))},
+        ),
+    ],
+)
+def test_an_injected_argument_names_the_model(calls: Calls, module: str, argument: Any) -> None:
+    injected("Oslo", context_class(module, **argument))
+    assert [call.model for call in calls()] == ["m"]
+
+
 def test_a_span_of_another_tool_provides_no_call_id(calls: Calls) -> None:
     in_span({**SPAN, "gen_ai.tool.name": "search"}, find, "Oslo")
     assert [identity(call) for call in calls()] == [(None, "clerk", "talk")]

@@ -35,6 +35,9 @@ DIMENSIONS = {
     "version": Dimension("version", "tool_version"),
     "code": Dimension("code", "code"),
     "agent": Dimension("agent", "agent"),
+    "model": Dimension("model", "model"),
+    "release": Dimension("release", "release"),
+    "environment": Dimension("environment", "environment"),
     "conversation": Dimension("conversation", "conversation_id"),
     "call": Dimension("call", "call_id"),
     "day": Dimension("day", "CAST(started_at AS DATE)"),
@@ -45,7 +48,7 @@ DIMENSIONS = {
 }
 
 
-NOT_IN_ROLLUPS = frozenset({"conversation", "call", "hour"})
+NOT_IN_ROLLUPS = frozenset({"conversation", "call", "hour", "model", "release", "environment"})
 """Dimensions that rollups of pruned attempts do not have; attributes are not in them either."""
 
 

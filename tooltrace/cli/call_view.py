@@ -54,7 +54,10 @@ def _head(attempts: list[Attempt]) -> Iterator[Text]:
     context = (
         ("conversation", first["conversation"]),
         ("agent", first["agent"]),
+        ("model", first["model"]),
         ("service", first["service"]),
+        ("release", first["release"]),
+        ("environment", first["environment"]),
     )
     known = [f"{name} {value}" for name, value in context if value]
     known.append(format_count(len(attempts), "attempt"))

@@ -31,7 +31,7 @@ def create(target: Target) -> Backfill:
         raise ConfigError(
             "destination clickhouse needs an address: pass --endpoint clickhouse://host/database, or set $TOOLTRACE_STORE to it"
         )
-    return Backfill(ClickHouseConnection(address), RecordEncoder(target.service, target.host))
+    return Backfill(ClickHouseConnection(address), RecordEncoder(target.service, target.host, target.attributes))
 
 
 class Backfill:

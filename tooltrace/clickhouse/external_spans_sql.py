@@ -14,7 +14,7 @@ from tooltrace.ingest.spans.conventions.attributes import CONSUMED, JSON_TYPE, L
 from tooltrace.ingest.spans.conventions.base import WRAPPER_MEMBERS
 from tooltrace.otel import attributes as names
 
-_WORDS: Final = ("conversation_id", "agent", "tool_version", "tool_description")
+_WORDS: Final = ("conversation_id", "agent", "model", "tool_version", "tool_description")
 _NOTHING: Final = "'[]', '{}', 'null', '\"\"', '0', 'false'"
 _LLAMA_INDEX: Final = "['blocks', 'is_error', 'raw_input', 'raw_output', 'tool_name']"
 """Members of a ToolOutput of llama-index."""

@@ -173,8 +173,8 @@ def _attribute(column: TableColumn, reader: Reader) -> str:
 
 
 def _origin(reader: Reader) -> dict[str, str]:
-    service, host, pid = (reader.text("ResourceAttributes", key) for key in names.RESOURCE_FIELDS.values())
-    return {"service": service, "host": host, "pid": converted(INTEGER, pid)}
+    found = {name: reader.text("ResourceAttributes", key) for name, key in names.CALL_RESOURCE_FIELDS.items()}
+    return {**found, "pid": converted(INTEGER, found["pid"])}
 
 
 def _spans(tables: Tables, reader: Reader) -> str:

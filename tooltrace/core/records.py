@@ -62,6 +62,9 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         str | None, About("Id of the conversation or session of the call.", "gen_ai.conversation.id")
     ] = None
     agent: Annotated[str | None, About("Name of the agent that made the call.", "gen_ai.agent.name")] = None
+    model: Annotated[
+        str | None, About("Name of the model that asked for the call, where it is known.", "tooltrace.model")
+    ] = None
 
     # when
     started_at: Annotated[datetime, About("Start of the attempt, UTC.")]
@@ -208,6 +211,8 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     service: Annotated[str | None, About("Name of the service that recorded the call.")] = None
+    release: Annotated[str | None, About("Release of that service, as its operator names it.")] = None
+    environment: Annotated[str | None, About("Where that service ran, such as staging or production.")] = None
     host: Annotated[str | None, About("Name of the machine that recorded the call.")] = None
     pid: Annotated[int | None, About("Process id of the recorder.")] = None
     recorder_version: Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,13 @@ _log = logging.getLogger("tooltrace")
 
 
 def plan_deliveries(
-    export: Any, store: Path, *, service: str | None, host: str | None, exported: Callable[[str], bool]
+    export: Any,
+    store: Path,
+    *,
+    service: str | None,
+    host: str | None,
+    attributes: Mapping[str, Any],
+    exported: Callable[[str], bool],
 ) -> DeliveryThreads | None:
     """Return the threads that deliver the journals of ``store``; None if nothing is exported.
 
@@ -38,7 +44,11 @@ def plan_deliveries(
             f"the destinations in export must have different names, got {', '.join(names)}; nothing was changed"
         )
     off = _off(names)
-    return DeliveryThreads(paths, specs, Target(service=service, host=host), off=off) if specs else None
+    return (
+        DeliveryThreads(paths, specs, Target(service=service, host=host, attributes=attributes), off=off)
+        if specs
+        else None
+    )
 
 
 def specs_for(name: str, target: Target | None = None) -> tuple[DestinationSpec, ...]:

@@ -48,6 +48,7 @@ class ExternalCall:
     attempt: int = 1
     conversation_id: str | None = None
     agent: str | None = None
+    model: str | None = None
     tool_version: str | None = None
     tool_type: str | None = None
     tool_description: str | None = None
@@ -59,6 +60,8 @@ class ExternalCall:
     ending: str = "returned"
     attributes: dict[str, Any] | None = None
     service: str | None = None
+    release: str | None = None
+    environment: str | None = None
     host: str | None = None
     pid: int | None = None
 
@@ -66,13 +69,15 @@ class ExternalCall:
 def build_call(external: ExternalCall, settings: Settings) -> ToolCall:
     """Return the record of ``external``.
 
-    Service, host and process are those of ``external``, even if unknown; never those of this process.
+    Service, release, environment, host and process are those of ``external``, even if unknown; never those of this process.
     """
 
     def safe(text: str | None) -> str | None:
         return safe_name(text, settings.redaction)
 
-    context = CallContext(conversation_id=safe(external.conversation_id), agent=safe(external.agent))
+    context = CallContext(
+        conversation_id=safe(external.conversation_id), agent=safe(external.agent), model=safe(external.model)
+    )
     attempt = Attempt.begin(_spec_for(safe(external.tool) or "", safe(external.tool_version)), settings, context)
     _set_identity(attempt, external)
     attempt.call_id, attempt.number = safe(external.call_id), external.attempt
@@ -85,10 +90,10 @@ def build_call(external: ExternalCall, settings: Settings) -> ToolCall:
         set_result(attempt, external.result)
     if external.attributes:
         attempt.custom_attributes = snapshot(external.attributes)
-    origin = {"service": safe(external.service), "host": safe(external.host), "pid": external.pid}
+    origin = {name: safe(getattr(external, name)) for name in ("service", "release", "environment", "host")}
     described = safe_name(external.tool_description, settings.redaction, settings.field_limit)
     kind = {"tool_type": safe(external.tool_type), "tool_description": described}
-    return replace(build_record(attempt), **kind, **origin)
+    return replace(build_record(attempt), **kind, **origin, pid=external.pid)
 
 
 def _set_identity(attempt: Attempt, external: ExternalCall) -> None:

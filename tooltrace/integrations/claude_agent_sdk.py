@@ -168,6 +168,7 @@ class _Session:
                 call_id=block["id"],
                 agent=self._agents.get(outer) if outer else None,
                 conversation=message.get("session_id"),
+                model=message["message"].get("model"),
                 aliases=(name.rpartition("__")[2],),
             )
         finally:

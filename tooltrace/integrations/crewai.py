@@ -197,13 +197,14 @@ _EVENTS: dict[str, Callable[[Any, Any], None]] = {
 
 
 def _begin(turn: _Turn, source: Any, event: Any) -> FrameworkCall:
-    agent = event.agent_role or getattr(getattr(source, "agent", None), "role", None)
+    agent = getattr(source, "agent", None)
     return FrameworkCall(
         spec_for(event.tool_name),
         event.tool_args or turn.arguments,
         style=STYLE,
         call_id=turn.call_id,
-        agent=agent,
+        agent=event.agent_role or getattr(agent, "role", None),
+        model=getattr(agent, "llm", None),
     )
 
 
@@ -226,9 +227,14 @@ def _native(original: Callable[..., Any]) -> Callable[..., Any]:
             fields = result if isinstance(result, dict) else vars(result)
             text = fields.get("result")
             if turn.call is None and turn.name:  # the arguments are not JSON
-                agent = getattr(getattr(args[0] if args else None, "agent", None), "role", None)
+                agent = getattr(args[0] if args else None, "agent", None)
                 turn.call = FrameworkCall(
-                    spec_for(turn.name), turn.arguments, style=STYLE, call_id=turn.call_id, agent=agent
+                    spec_for(turn.name),
+                    turn.arguments,
+                    style=STYLE,
+                    call_id=turn.call_id,
+                    agent=getattr(agent, "role", None),
+                    model=getattr(agent, "llm", None),
                 )
                 turn.call.rejected("INVALID_FORMAT", str(text))
             if turn.call is not None:

@@ -37,6 +37,7 @@ from tooltrace.otel.sdk_internals import SPAN_KEY, attach, current_context, deta
 from tooltrace.otel.tool_span import ToolSpan
 from tooltrace.recording import context as contexts
 from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.call_identity import model_name
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.context import CallContext, CallId
 from tooltrace.recording.record_builder import with_failed_value
@@ -75,7 +76,8 @@ class FrameworkCall:
     """The attempt of one call: begun when the object is created, or by an observer around it.
 
     ``spec``: see ``spec_for``. ``arguments``: those of the model, parsed or as JSON. ``call_id``: the model's id.
-    ``agent`` and ``conversation`` default to those of the enclosing ``context``. ``style``: name of the framework,
+    ``agent``, ``conversation`` and ``model`` (a name, or the framework's object) default to those of the enclosing
+    ``context``. ``style``: name of the framework,
     recorded with the message that the model reads. ``aliases``: further names that a decorated function of the same tool
     may have. ``attributes`` are recorded with the call.
     """
@@ -95,6 +97,7 @@ class FrameworkCall:
         call_id: Any = None,
         agent: Any = None,
         conversation: Any = None,
+        model: Any = None,
         aliases: Iterable[str] = (),
         attributes: Mapping[str, Any] | None = None,
     ) -> None:
@@ -118,6 +121,7 @@ class FrameworkCall:
                 call=outer.call if inherited else CallId(wanted),
                 conversation_id=text_or_none(conversation) or outer.conversation_id,
                 agent=text_or_none(agent) or outer.agent,
+                model=model_name(model) or outer.model,
                 attributes={**(outer.attributes or {}), **(attributes or {})} or None,
             )
             token = contexts.current.set(call_context)

@@ -86,7 +86,8 @@ def _step(original: Callable[..., Any]) -> Callable[..., Any]:
 async def _begin(agent: Any, context: Any, event: Any) -> FrameworkCall:
     store = context.store
     name = await store.get("current_agent_name", default=None)
-    tool = _find_tool(agent, name, event.tool_name)
+    owner = agent.agents.get(name) if hasattr(agent, "agents") else agent
+    tool = _find_tool(owner, event.tool_name)
     memory = await store.get("memory", default=None)
     return FrameworkCall(
         spec_for(
@@ -99,12 +100,12 @@ async def _begin(agent: Any, context: Any, event: Any) -> FrameworkCall:
         call_id=event.tool_id,
         agent=name or getattr(agent, "name", None),
         conversation=getattr(memory, "session_id", None),
+        model=getattr(getattr(owner, "llm", None), "metadata", None),
     )
 
 
-def _find_tool(agent: Any, name: str | None, tool: str) -> Any:
+def _find_tool(owner: Any, tool: str) -> Any:
     """Return the tool if it is in the agent's own list; a retriever of tools is not asked again."""
-    owner = agent.agents.get(name) if hasattr(agent, "agents") else agent
     for each in getattr(owner, "tools", None) or ():
         if getattr(getattr(each, "metadata", None), "name", None) == tool:
             return each

@@ -138,13 +138,15 @@ def _run_streamed(original: Callable[..., Any]) -> Callable[..., Any]:
 def _begin(tool: Any, context: Any, agent: Any) -> FrameworkCall:
     with suppress_faults("begin"):
         config = getattr(context, "run_config", None)
+        agent = agent or getattr(context, "agent", None)
         return FrameworkCall(
             spec_for(tool.name, tool.description, getattr(tool, "__wrapped__", None)),
             context.tool_arguments,
             style=STYLE,
             call_id=context.tool_call_id,
-            agent=getattr(agent or getattr(context, "agent", None), "name", None),
+            agent=getattr(agent, "name", None),
             conversation=_conversation.get() or getattr(config, "group_id", None),
+            model=getattr(config, "model", None) or getattr(agent, "model", None),
         )
     return FrameworkCall.unrecorded(STYLE)
 
@@ -296,4 +298,5 @@ def _by_name(item: Any, name: str, agent: Any) -> FrameworkCall:
         call_id=item.call_id,
         agent=agent.name,
         conversation=_conversation.get(),
+        model=agent.model,
     )

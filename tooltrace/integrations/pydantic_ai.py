@@ -97,6 +97,7 @@ def _begin(call: Any, tool: Any, context: Any) -> FrameworkCall:
             call_id=call.tool_call_id,
             agent=getattr(getattr(context, "agent", None), "name", None),
             conversation=getattr(context, "conversation_id", None),
+            model=getattr(context, "model", None),
         )
     return FrameworkCall.unrecorded(STYLE)
 

@@ -169,6 +169,7 @@ def _begin(name: str, tool: Any, arguments: Any, agent: Any, call_id: Any = None
         style=STYLE,
         call_id=call_id,
         agent=getattr(agent, "name", None),
+        model=getattr(agent, "model", None),
     )
 
 

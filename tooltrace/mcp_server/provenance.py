@@ -28,7 +28,10 @@ _WORD: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 _WRITERS: Final[dict[str, Writer]] = {
     **dict.fromkeys(
-        ("tool", "tool_version", "version", "version_since", "version_before", "agent", "conversation", "service", "name"),
+        (
+            *("tool", "tool_version", "version", "version_since", "version_before", "agent", "conversation"),
+            *("service", "release", "environment", "name"),
+        ),
         "application",
     ),
     **dict.fromkeys(("attributes", "user_message_for", "model", "scope", "scope_version", "other_tool", "tools"), "application"),

@@ -95,9 +95,18 @@ AT = "tooltrace.at"
 SERVICE_NAME = "service.name"
 HOST_NAME = "host.name"
 PROCESS_PID = "process.pid"
+SERVICE_VERSION = "service.version"
+ENVIRONMENT_NAME = "deployment.environment.name"
 
 RESOURCE_FIELDS: dict[str, str] = {"service": SERVICE_NAME, "host": HOST_NAME, "pid": PROCESS_PID}
 """Map from a field of a record to the attribute of the resource."""
+CALL_RESOURCE_FIELDS = {**RESOURCE_FIELDS, "release": SERVICE_VERSION, "environment": ENVIRONMENT_NAME}
+"""The same for a call, whose record has two more."""
+MODEL_NAMES = (
+    *("gen_ai.request.model", "gen_ai.response.model", "llm.model_name", "ai.model.id"),
+    "langfuse.observation.model.name",
+)
+"""Attributes in which spans of other libraries name the model; the first one present counts."""
 
 RESULT_IS_TEXT = "tooltrace.result.is_text"
 """True if the result on the span is the text of a response without data: other backends show results alone."""

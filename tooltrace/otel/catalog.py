@@ -90,7 +90,9 @@ def _conventions() -> tuple[Attribute, ...]:
         Attribute(
             names.EVALUATION_EXPLANATION, "evaluation", "recommended", "text", "Reason for the label, redacted.", judged
         ),
-        Attribute(names.SERVICE_NAME, "resource", "required", "text", "`service_name`, see `configure`.", origin),
+        Attribute(names.SERVICE_NAME, "resource", "required", "text", "`service`, see `configure`.", origin),
+        Attribute(names.SERVICE_VERSION, "resource", "recommended", "text", "`release`, see `configure`.", origin),
+        Attribute(names.ENVIRONMENT_NAME, "resource", "recommended", "text", "`environment`, see `configure`.", origin),
         Attribute(names.HOST_NAME, "resource", "recommended", "text", "Host of the process that recorded it.", origin),
         Attribute(names.PROCESS_PID, "resource", "recommended", "integer", "The process that recorded it.", origin),
     )

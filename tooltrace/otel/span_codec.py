@@ -93,7 +93,7 @@ def encode(call: ToolCall) -> SpanData:
     elapsed_ms = (call.duration_ms or 0.0) + (call.consumer_ms or 0.0)
     if not 0 <= elapsed_ms < MAX_DURATION_MS:  # an imported record may have any duration; the attribute keeps it
         elapsed_ms = 0.0
-    resource = {names.SERVICE_NAME: call.service, names.HOST_NAME: call.host, names.PROCESS_PID: call.pid}
+    resource = {key: getattr(call, name) for name, key in names.CALL_RESOURCE_FIELDS.items()}
     failed = call.status == "error"
     return SpanData(
         name=f"{names.EXECUTE_TOOL} {call.tool}",
@@ -113,6 +113,7 @@ def encode(call: ToolCall) -> SpanData:
 
 def decode(form: SpanData) -> ToolCall:
     """Return the call that ``form`` was made from."""
+    origin: dict[str, Any] = {name: form.resource.get(key) for name, key in names.CALL_RESOURCE_FIELDS.items()}
     fields = {_BY_KEY[key]: value for key, value in form.attributes.items() if key in _BY_KEY}
     if form.attributes.get(names.RESULT_IS_TEXT):
         fields.pop("result", None)
@@ -125,7 +126,5 @@ def decode(form: SpanData) -> ToolCall:
         parent_span_id=form.parent_span_id,
         started_at=EPOCH + timedelta(microseconds=form.start_ns // 1000),
         attributes=Json(orjson.dumps(custom).decode()) if custom else None,
-        service=form.resource.get(names.SERVICE_NAME),
-        host=form.resource.get(names.HOST_NAME),
-        pid=form.resource.get(names.PROCESS_PID),
+        **origin,
     )

@@ -1,4 +1,4 @@
-"""The model's call id, the conversation and the agent of a call, as far as a framework provides them.
+"""The model's call id, the conversation, the agent and the model of a call, as far as a framework provides them.
 
 A framework passes them to a tool in an injected argument, such as a run context, or as attributes of the span
 that is current while the tool runs. No framework is imported: the class of an injected argument is recognised by its
@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tooltrace.faults import pass_on_signal
+from tooltrace.otel.attributes import MODEL_NAMES
 from tooltrace.otel.sdk_internals import attributes_of
 from tooltrace.recording.context import CallContext
 from tooltrace.redact.inspection import bases, module_of
@@ -22,19 +23,22 @@ Path = tuple[str, ...]
 
 
 class Paths(NamedTuple):
-    """The paths to the three values in an injected argument; an empty path where the framework has no such value."""
+    """The paths to the four values in an injected argument; an empty path where the framework has no such value."""
 
     call_id: Path = ()
     conversation_id: Path = ()
     agent: Path = ()
+    model: Path = ()
+    """Path to the name of the model, or to an object that :func:`model_name` knows."""
 
 
 class CallIdentity(NamedTuple):
-    """The three values that a framework provides about a call; None where a value is unknown."""
+    """The four values that a framework provides about a call; None where a value is unknown."""
 
     call_id: str | None = None
     conversation_id: str | None = None
     agent: str | None = None
+    model: str | None = None
 
 
 NO_IDENTITY: Final = CallIdentity()
@@ -44,16 +48,22 @@ _CONFIG = (("configurable", "thread_id"), ("metadata", "lc_agent_name"))
 
 PATHS: Final[Mapping[str, Paths]] = {
     "agent_framework": Paths(("metadata", "call_id"), ("session", "session_id")),
-    "agents": Paths(("tool_call_id",), ("run_config", "group_id"), ("agent", "name")),  # openai-agents
-    "agno.agent": Paths(agent=("name",)),
+    "agents": Paths(
+        ("tool_call_id",), ("run_config", "group_id"), ("agent", "name"), ("agent", "model")
+    ),  # openai-agents
+    "agno.agent": Paths(agent=("name",), model=("model",)),
     "agno.run": Paths((), ("session_id",)),
-    "agno.team": Paths(agent=("name",)),
+    "agno.team": Paths(agent=("name",), model=("model",)),
     "builtins": Paths((), *_CONFIG),
-    "google.adk": Paths(("function_call_id",), ("session", "id"), ("agent_name",)),
+    "google.adk": Paths(
+        ("function_call_id",), ("session", "id"), ("agent_name",), ("_invocation_context", "agent", "model")
+    ),
     "langgraph": Paths(("tool_call_id",), *(("config", *path) for path in _CONFIG)),
-    "pydantic_ai": Paths(("tool_call_id",), ("conversation_id",), ("agent", "name")),
-    "strands.agent": Paths((), ("_session_manager", "session_id"), ("name",)),
-    "strands.types": Paths(("tool_use", "toolUseId"), ("agent", "_session_manager", "session_id"), ("agent", "name")),
+    "pydantic_ai": Paths(("tool_call_id",), ("conversation_id",), ("agent", "name"), ("model",)),
+    "strands.agent": Paths((), ("_session_manager", "session_id"), ("name",), ("model",)),
+    "strands.types": Paths(
+        ("tool_use", "toolUseId"), ("agent", "_session_manager", "session_id"), ("agent", "name"), ("agent", "model")
+    ),
 }
 """Paths by the package of an injected argument's class."""
 
@@ -68,7 +78,7 @@ def from_arguments(injected: Iterable[Any], call_id: Any = None) -> CallIdentity
 
     ``call_id``: the argument that the framework marks as the call id, where the tool has one.
     """
-    known: list[str | None] | None = None if call_id is None else [_text(call_id), None, None]
+    known: list[str | None] | None = None if call_id is None else [_text(call_id), None, None, None]
     for argument in injected:
         kind = type(argument)
         # by id: a lookup by the class itself would run the ``__hash__`` of its metaclass
@@ -82,7 +92,7 @@ def from_arguments(injected: Iterable[Any], call_id: Any = None) -> CallIdentity
             if value is None:
                 continue
             if known is None:
-                known = [None, None, None]
+                known = [None, None, None, None]
             if known[place] is None:
                 known[place] = (value or None) if type(value) is str else _text(value)
     return NO_IDENTITY if known is None else CallIdentity(*known)
@@ -102,6 +112,7 @@ def from_span(span: Any, tool: str) -> CallIdentity:
             _first(attributes, _CALL_IDS) if same_tool else None,
             _first(attributes, _CONVERSATIONS),
             _first(attributes, _AGENTS),
+            _first(attributes, MODEL_NAMES),
         )
     except BaseException as error:  # a span class of the application
         pass_on_signal(error)
@@ -109,20 +120,43 @@ def from_span(span: Any, tool: str) -> CallIdentity:
 
 
 def complete(context: CallContext, identity: CallIdentity | CallContext) -> CallContext:
-    """Return ``context`` with the conversation and the agent of ``identity`` where it has none itself."""
+    """Return ``context`` with the conversation, the agent and the model of ``identity`` where it has none itself."""
     if identity is NO_IDENTITY:
         return context
-    conversation_id, agent = context.conversation_id, context.agent
-    if (conversation_id is not None or identity.conversation_id is None) and (
-        agent is not None or identity.agent is None
+    conversation_id, agent, model = context.conversation_id, context.agent, context.model
+    if (
+        (conversation_id is not None or identity.conversation_id is None)
+        and (agent is not None or identity.agent is None)
+        and (model is not None or identity.model is None)
     ):
         return context
     return CallContext(
         context.call,
         identity.conversation_id if conversation_id is None else conversation_id,
         identity.agent if agent is None else agent,
+        identity.model if model is None else model,
         context.attributes,
     )
+
+
+def model_name(model: Any) -> str | None:
+    """Return the name of ``model``: a text, or an object of a framework that has it as text. Never raises."""
+    if type(model) is str:
+        return model or None
+    try:
+        for member in _MODEL_MEMBERS:
+            found = getattr(model, member, None)
+            if type(found) is str and found:
+                return found
+        config = getattr(model, "config", None)  # of strands
+        return _text(config.get("model_id")) if type(config) is dict else None
+    except BaseException as error:  # a property of a framework or of a user's subclass may raise
+        pass_on_signal(error)
+        return None
+
+
+_MODEL_MEMBERS: Final = ("model_name", "model_id", "model", "id")
+"""Members in which the classes of frameworks for models have the name."""
 
 
 def _first(attributes: Mapping[Any, Any], names: tuple[str, ...]) -> str | None:
@@ -158,6 +192,10 @@ def _reader(path: Path) -> Callable[[Any], Any]:
     return read
 
 
+def _model_reader(read: Callable[[Any], Any]) -> Callable[[Any], str | None]:
+    return lambda argument: model_name(read(argument))
+
+
 Readers = tuple[tuple[int, Callable[[Any], Any]], ...]
 """Functions that read the values of an identity, each with the place of its value in ``CallIdentity``."""
 
@@ -172,7 +210,10 @@ def _find_readers(kind: type) -> tuple[type, Readers]:
     paths = next((found for module in modules if (found := _paths_in(module)) is not None), Paths())
     if len(_classes) >= _MAX_CLASSES:
         _classes.clear()
-    entry = kind, tuple((place, _reader(path)) for place, path in enumerate(paths) if path)
+    readers = [(place, _reader(path)) for place, path in enumerate(paths[:3]) if path]
+    if paths.model:
+        readers.append((3, _model_reader(_reader(paths.model))))
+    entry = kind, tuple(readers)
     _classes[id(kind)] = entry
     return entry
 

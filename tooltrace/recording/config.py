@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
+import orjson
 from opentelemetry.sdk.trace import TracerProvider as SdkTracerProvider
 from opentelemetry.trace import TracerProvider
+from opentelemetry.util.types import AttributeValue
 
 from tooltrace.core import message
 from tooltrace.core.forking import ForkSafeLock
@@ -18,6 +21,7 @@ from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError, StoreError, StoreLocked, UnwrittenCalls
 from tooltrace.faults import faults, report_fault
 from tooltrace.normalize import RULES, Rule, checked_rules
+from tooltrace.otel import attributes as names
 from tooltrace.otel import sdk_internals
 from tooltrace.recording import inheritance
 from tooltrace.recording.health import Health, health_of
@@ -35,6 +39,8 @@ from tooltrace.recording.settings import (
     Overflow,
     Settings,
     default_address,
+    default_environment,
+    default_release,
     default_service,
     default_store,
 )
@@ -42,6 +48,8 @@ from tooltrace.recording.sinks import evaluation
 from tooltrace.recording.tool_spec import Capture
 from tooltrace.recording.worker import EXIT_SECONDS, Worker
 from tooltrace.redact.redaction import Redact, Redaction, as_redaction
+from tooltrace.redact.sanitizer import Sanitizer
+from tooltrace.redact.snapshot import snapshot
 from tooltrace.store.background import BackgroundFold
 from tooltrace.store.base import Store
 from tooltrace.store.file_lock import set_wait
@@ -69,6 +77,9 @@ def configure(
     capture: Capture = "full",
     redact: Redaction | Redact | Iterable[str] | None = None,
     service: str | None = None,
+    release: str | None = None,
+    environment: str | None = None,
+    attributes: Mapping[str, AttributeValue] | None = None,
     tracer_provider: TracerProvider | None = None,
     overflow: Overflow = "block",
     fold: Fold = "on_query",
@@ -96,6 +107,11 @@ def configure(
     concurrent.futures, whose pools kill their workers without warning, and ``"batch"`` elsewhere.
     ``capture``: ``"metadata"`` records neither arguments nor results.
     ``service``: name of this program in every record; default ``$OTEL_SERVICE_NAME``, else the name of the script.
+    ``release``: its release; default ``service.version`` of ``$OTEL_RESOURCE_ATTRIBUTES``.
+    ``environment``: where it runs, such as ``"staging"``; default ``deployment.environment.name`` of
+    ``$OTEL_RESOURCE_ATTRIBUTES``.
+    ``attributes``: texts, numbers, booleans or lists of these by name, recorded with every call, and part of the resource of
+    what is exported. Attributes of ``context`` and of the tool come before them.
     ``tracer_provider``: provider of the spans; default: the application's global one, even if it is set later.
     ``redact``: a ``Redaction``, a callable ``(field, value) -> value``, or further key names.
     ``overflow``: whether a full queue blocks the tool's caller or drops the call.
@@ -124,12 +140,13 @@ def configure(
         max_bytes=None if max_size is None else parse_size(max_size),
         error_days=None if keep_errors is None else parse_days(keep_errors),
     )
+    redaction = as_redaction(redact)
     settings = Settings(
         store=default_store() if store is UNSET else _path(store),
         address=default_address() if store is UNSET else address_of(store) if isinstance(store, str) else None,
         durability=durability,
         capture=capture,
-        redaction=as_redaction(redact),
+        redaction=redaction,
         tracer_provider=tracer_provider,
         overflow=overflow,
         fold=fold,
@@ -138,6 +155,9 @@ def configure(
         rules=checked_rules(rules, "nothing was changed"),
         export=export,
         service_name=default_service() if service is None else service,
+        release=default_release() if release is None else str(release),
+        environment=default_environment() if environment is None else str(environment),
+        attributes=_checked_attributes(attributes, redaction),
         field_limit=field_limit,
         queue_size=queue_size,
         queue_bytes=queue_bytes,
@@ -232,6 +252,28 @@ def _fold_in_background(settings: Settings) -> None:
         _background.start()
 
 
+def _checked_attributes(attributes: object, redaction: Redaction) -> dict[str, Any]:
+    """Return the attributes of ``configure`` without secrets. Raises ConfigError for what is not an attribute."""
+    if attributes is None:
+        return {}
+    if not isinstance(attributes, Mapping):
+        raise ConfigError(f"attributes must be a mapping of names to values, got {attributes!r}; nothing was changed")
+    for name, value in attributes.items():
+        parts = value if isinstance(value, list | tuple) else (value,)
+        if not isinstance(name, str) or not all(isinstance(part, str | bool | int | float) for part in parts):
+            raise ConfigError(
+                f"attributes must map names to texts, numbers, booleans or lists of these, got {name!r}: {value!r}; "
+                "nothing was changed"
+            )
+        if name in names.RESERVED:
+            raise ConfigError(
+                f"attributes cannot set {name!r}, which tooltrace sets for each call; nothing was changed"
+            )
+    sanitizer = Sanitizer((redaction,), FIELD_LIMIT)
+    safe: dict[str, Any] = orjson.loads(sanitizer.sanitize_json("attributes", snapshot(dict(attributes))) or "{}")
+    return safe
+
+
 def _path(store: str | os.PathLike[str] | None) -> Path | None:
     if store is None:
         return None
@@ -297,6 +339,7 @@ def recorder_of(settings: Settings) -> Recorder:
             settings.store,
             service=settings.service_name,
             host=settings.host,
+            attributes=settings.attributes,
             exported=lambda signal: _is_exported(signal, settings.tracer_provider),
         )
         # the first worker has neither a thread nor a file yet

@@ -39,6 +39,7 @@ class CallContext(Struct, frozen=True):
     call: CallId | None = None
     conversation_id: str | None = None
     agent: str | None = None
+    model: str | None = None
     attributes: dict[str, Any] | None = None
 
 
@@ -61,14 +62,15 @@ def context(
     call_id: str | None = None,
     conversation_id: str | None = None,
     agent: str | None = None,
+    model: str | None = None,
     attributes: Mapping[str, Any] | None = None,
 ) -> Iterator[None]:
     """Set what the agent knows about the tool calls made inside the block.
 
     A value that is left out is inherited from the enclosing block. ``call_id`` is the model's id of the call; the same
-    id again is the next attempt of the call. ``agent``: name of the agent that makes the calls. ``attributes`` are
-    recorded with every call, beside those of the enclosing blocks. Raises UnknownOption for another name, and ConfigError for ``attributes`` that are not a
-    mapping.
+    id again is the next attempt of the call. ``agent``: name of the agent that makes the calls. ``model``: name of the
+    model that asks for them. ``attributes`` are recorded with every call, beside those of the enclosing blocks. Raises
+    UnknownOption for another name, and ConfigError for ``attributes`` that are not a mapping.
     """
     if attributes is not None and not (
         isinstance(attributes, Mapping) and all(isinstance(name, str) for name in attributes)
@@ -82,6 +84,7 @@ def context(
             call=outer.call if call_id is None else CallId(str(call_id)),
             conversation_id=outer.conversation_id if conversation_id is None else str(conversation_id),
             agent=outer.agent if agent is None else str(agent),
+            model=outer.model if model is None else str(model),
             attributes={**(outer.attributes or {}), **(attributes or {})} or None,
         )
     )

@@ -3,7 +3,7 @@
 A forked child has the settings of its parent in memory. A child that multiprocessing or concurrent.futures spawns, or
 starts by a fork server, imports the main module anew and skips the block under ``if __name__ == "__main__":``, and so a
 ``configure`` in that block. A worker of Ray imports no main module at all. ``configure`` therefore leaves the path of the
-store, the durability, the capture, the service and the redacted keys in an environment variable, which only children of that
+store, the durability, the capture, the service with its release, environment and attributes, and the redacted keys in an environment variable, which only children of that
 very process read, and the workers of the Ray that it starts later.
 
 No credential is in it: neither the URL of a remote store, nor patterns of a redaction. A redaction that cannot be passed
@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 import msgspec
 
@@ -39,6 +40,9 @@ class Inherited(msgspec.Struct, frozen=True):
     durability: str | None
     capture: str
     service: str | None
+    release: str | None = None
+    environment: str | None = None
+    attributes: dict[str, Any] = {}
     keys: tuple[str, ...] = ()
     """Further keys whose values are redacted."""
     emails: bool = False
@@ -53,6 +57,9 @@ class InheritedOptions(TypedDict, total=False):
     durability: Durability | None
     capture: Capture
     service_name: str | None
+    release: str | None
+    environment: str | None
+    attributes: Mapping[str, Any]
     redaction: Redaction
 
 
@@ -65,6 +72,9 @@ def pass_on(settings: Settings) -> None:
         durability=settings.durability,
         capture=settings.capture,
         service=settings.service_name,
+        release=settings.release,
+        environment=settings.environment,
+        attributes=dict(settings.attributes),
         keys=tuple(sorted(redaction.normal_keys)),
         emails=redaction.emails,
         redaction_complete=redaction.hook is None and not tuple(redaction.patterns),
@@ -136,5 +146,8 @@ def inherited_options() -> InheritedOptions:
         "durability": found.durability,  # type: ignore[typeddict-item]  # checked by Settings
         "capture": found.capture if found.redaction_complete else "metadata",  # type: ignore[typeddict-item]
         "service_name": found.service,
+        "release": found.release,
+        "environment": found.environment,
+        "attributes": found.attributes,
         "redaction": Redaction(keys=found.keys, emails=found.emails),
     }

@@ -35,7 +35,12 @@ _NEVER_RESPONSES = frozenset({str, int, float, bool, type(None), dict, list, byt
 
 Checked first, because ``isinstance`` on pydantic models is slow.
 """
-_ATTRIBUTE_FIELDS = {names.AGENT_NAME: "agent", names.CONVERSATION_ID: "conversation_id", names.TOOL_CALL_ID: "call_id"}
+_ATTRIBUTE_FIELDS = {
+    names.AGENT_NAME: "agent",
+    names.CONVERSATION_ID: "conversation_id",
+    names.TOOL_CALL_ID: "call_id",
+    names.FIELDS["model"]: "model",
+}
 """Span attributes that a tool may set to fill a field of the record, with that field."""
 
 
@@ -140,6 +145,7 @@ def build_record(attempt: Attempt) -> ToolCall:
         "parent_span_id": None if parent is None else f"{parent.span_id:016x}",
         "conversation_id": context.conversation_id,
         "agent": context.agent,
+        "model": context.model,
         # whole microseconds by integer division: a float of nanoseconds is not exact
         "started_at": datetime.fromtimestamp(attempt.started_ns // 1000 / 1e6, UTC),
         "duration_ms": _milliseconds(attempt.duration_ns),
@@ -162,7 +168,7 @@ def build_record(attempt: Attempt) -> ToolCall:
         fields["arguments"] = sanitizer.sanitize_json("arguments", attempt.arguments)
     if attempt.has_user_events:
         _redact_span(attempt, sanitizer)
-    if attempt.custom_attributes is not None:
+    if attempt.custom_attributes is not None or settings.attributes:
         _add_custom_attributes(attempt, sanitizer, fields)
     _add_removals(attempt, sanitizer, fields)
     # the tokens of a part would pass for those of the whole result
@@ -200,6 +206,8 @@ def _texts(attempt: Attempt, response: ResponseSnapshot | None) -> list[str | No
     Every text that the sanitizer gets must be here: a text that is missing is stored as it is where the others are clean.
     """
     parts: list[Snapshot] = [attempt.arguments, attempt.custom_attributes]
+    if attempt.settings.attributes:
+        parts.append(snapshot(attempt.settings.attributes))
     texts: list[str | None] = []
     if attempt.error is not None:
         texts.append(attempt.error.message)
@@ -357,8 +365,9 @@ def _add_removals(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]
 
 
 def _add_custom_attributes(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
-    """Set the attributes from ``context`` and from the tool itself; reserved ones fill their fields."""
-    custom = orjson.loads(attempt.custom_attributes) if type(attempt.custom_attributes) is bytes else {}
+    """Set the attributes from ``configure``, ``context`` and the tool itself; reserved ones fill their fields."""
+    own = orjson.loads(attempt.custom_attributes) if type(attempt.custom_attributes) is bytes else {}
+    custom = {**attempt.settings.attributes, **own}
     for key in list(custom):
         if key in names.RESERVED:
             value = custom.pop(key)

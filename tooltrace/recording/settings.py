@@ -8,12 +8,14 @@ import socket
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
+from opentelemetry.sdk.resources import OTELResourceDetector
 from opentelemetry.trace import TracerProvider
 
 from tooltrace.errors import ConfigError
 from tooltrace.normalize import RULES, Rule
+from tooltrace.otel import attributes as names
 from tooltrace.recording.inheritance import inherited
 from tooltrace.recording.tool_spec import Capture
 from tooltrace.redact.redaction import Redaction
@@ -21,7 +23,7 @@ from tooltrace.store.url import Address, address_of
 from tooltrace.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from tooltrace.exporters.protocol import Destination
 
@@ -79,10 +81,27 @@ def default_address() -> Address | None:
 
 
 def default_service() -> str | None:
-    """Return ``$OTEL_SERVICE_NAME``, else the name of the program, else None."""
-    name = os.environ.get("OTEL_SERVICE_NAME")
+    """Return the service of the environment, else the name of the program, else None.
+
+    ``$OTEL_SERVICE_NAME`` comes before ``service.name`` of ``$OTEL_RESOURCE_ATTRIBUTES``.
+    """
+    name = _resource_text(names.SERVICE_NAME)
     program = Path(sys.argv[0]).name if getattr(sys, "argv", None) else ""
     return name or (program if program not in ("", "-c", "-m") else None)
+
+
+def default_release() -> str | None:
+    """Return ``service.version`` of ``$OTEL_RESOURCE_ATTRIBUTES``."""
+    return _resource_text(names.SERVICE_VERSION)
+
+
+def default_environment() -> str | None:
+    """Return ``deployment.environment.name`` of ``$OTEL_RESOURCE_ATTRIBUTES``."""
+    return _resource_text(names.ENVIRONMENT_NAME)
+
+
+def _resource_text(key: str) -> str | None:
+    return str(OTELResourceDetector().detect().attributes.get(key, "")) or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +117,10 @@ class Settings:
     capture: Capture = "full"
     redaction: Redaction = field(default_factory=Redaction)
     service_name: str | None = field(default_factory=default_service)
+    release: str | None = field(default_factory=default_release)
+    environment: str | None = field(default_factory=default_environment)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    """Attributes of every call, redacted; those of ``context`` and of the tool come before them."""
     tracer_provider: TracerProvider | None = None
     """None: the application's global provider, even one that is set later."""
     field_limit: int = FIELD_LIMIT
@@ -124,7 +147,7 @@ class Settings:
     """
     host: str = field(default_factory=socket.gethostname)
     origin: dict[str, str | None] = field(init=False)
-    """The fields ``service``, ``host`` and ``recorder_version`` of every record."""
+    """The fields of every record that say where it was recorded."""
 
     def __post_init__(self) -> None:
         _one_of("durability", self.durability, (*get_args(Durability), None))
@@ -147,7 +170,13 @@ class Settings:
             raise ConfigError(f"service must be a text, or None, got {self.service_name!r}; nothing was changed")
         if self.tokens is not None and not callable(self.tokens):
             raise ConfigError(f"tokens must be a function of a text, or None, got {self.tokens!r}; nothing was changed")
-        origin = {"service": self.service_name, "host": self.host, "recorder_version": __version__}
+        origin = {
+            "service": self.service_name,
+            "release": self.release,
+            "environment": self.environment,
+            "host": self.host,
+            "recorder_version": __version__,
+        }
         object.__setattr__(self, "origin", origin)
 
 

@@ -210,16 +210,31 @@ def test_every_record_but_spans_round_trips_through_otlp(record: Any) -> None:
 
 
 def test_the_resource_of_the_environment_applies_to_this_service_and_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=prod,service.name=other")
+    monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "team=core,deployment.environment.name=prod,service.name=other")
     forms = RecordEncoder("shop", "h1")
     mine, other = forms.span(made(1)), forms.span(made(2, service="else"))
     assert mine is not None
     assert other is not None
-    assert mine.resource["deployment.environment.name"] == "prod"
+    assert mine.resource["team"] == "core"
+    assert "deployment.environment.name" not in mine.resource, "the environment of the exporter is not that of the call"
     assert mine.resource["service.name"] == "shop"
     assert mine.resource["process.pid"] == 7
-    assert "deployment.environment.name" not in other.resource
+    assert "team" not in other.resource
     assert decode(mine) == made(1)
+
+
+def test_the_resource_has_the_calls_own_release_and_environment_and_the_configured_attributes() -> None:
+    forms = RecordEncoder("shop", "h1", {"region": "eu"})
+    call = made(1, release="1.2", environment="staging", model="m")
+    span = forms.span(call)
+    label = forms.log(Outcome(call_id=call.call_id, correct=True, labeled_at=AT))
+    assert span is not None
+    assert label is not None
+    known = {"service.version": "1.2", "deployment.environment.name": "staging", "region": "eu"}
+    assert span.resource.items() >= known.items()
+    assert label.resource.items() >= known.items()
+    assert span.attributes["tooltrace.model"] == "m"
+    assert decode(span) == call
 
 
 def test_an_external_span_is_sent_unchanged() -> None:

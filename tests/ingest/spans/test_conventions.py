@@ -10,6 +10,7 @@ import pytest
 from tests.ingest.spans.conftest import Take, calls_of, data, span
 from tooltrace.core.records import Span, ToolCall
 from tooltrace.ingest.spans.conventions.enclosing import stated_context
+from tooltrace.otel.attributes import MODEL_NAMES
 from tooltrace.otel.span_data import EventData
 
 ADD = {"tool": "add", "status": "success", "ending": "returned", "arguments": {"a": 1, "b": 2}, "result": 3}
@@ -391,4 +392,29 @@ def test_the_nearest_enclosing_span_that_states_an_agent_or_a_conversation_count
     ],
 )
 def test_agent_and_conversation_are_read_from_the_span(attributes: dict[str, Any], stated: Any) -> None:
-    assert stated_context(attributes) == stated
+    assert stated_context(attributes) == (*stated, None)
+
+
+@pytest.mark.parametrize("name", MODEL_NAMES)
+def test_the_model_is_that_of_the_nearest_enclosing_span_that_names_one(name: str, take: Take) -> None:
+    run = span("invoke_agent", attributes={name: "outer"})
+    chat = span("chat", run, attributes={name: "m", "gen_ai.operation.name": "chat"})
+    step = span("step", chat)
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add"}
+    inside = span("execute_tool add", step, attributes={**tool, "gen_ai.tool.call.id": "c1"})
+    beside = span("execute_tool add", run, attributes={**tool, "gen_ai.tool.call.id": "c2"})
+    own = span(
+        "execute_tool add", chat, attributes={**tool, "gen_ai.tool.call.id": "c3", "gen_ai.request.model": "own"}
+    )
+    found = calls_of(take(run, chat, step, inside, beside, own))
+    assert [one.model for one in found] == ["m", "outer", "own"]
+
+
+def test_release_and_environment_are_those_of_the_resource(take: Take) -> None:
+    resource = {"service.name": "shop", "service.version": "1.2", "deployment.environment.name": "staging"}
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add"}
+    known, unknown = calls_of(
+        take(span("execute_tool add", attributes=tool, resource=resource), span("execute_tool add", attributes=tool))
+    )
+    assert (known.service, known.release, known.environment) == ("shop", "1.2", "staging")
+    assert (unknown.release, unknown.environment) == (None, None)

@@ -56,14 +56,16 @@ def test_a_tool_call_of_another_is_a_row(tracer: Tracer, calls: Calls) -> None:
 def test_agent_and_conversation_come_from_enclosing_open_spans(tracer: Tracer, calls: Calls) -> None:
     with (
         tracer.start_as_current_span("chat", attributes={"gen_ai.conversation.id": "chat-7"}),
-        tracer.start_as_current_span("invoke_agent", attributes={"gen_ai.agent.name": "planner"}),
+        tracer.start_as_current_span(
+            "invoke_agent", attributes={"gen_ai.agent.name": "planner", "gen_ai.request.model": "m"}
+        ),
         tracer.start_as_current_span("invoke_agent") as inner,
     ):
         inner.set_attribute("gen_ai.agent.name", "clerk")
         with tracer.start_as_current_span("execute_tool add", attributes=ADD):
             pass
     (call,) = calls()
-    assert (call.agent, call.conversation_id) == ("clerk", "chat-7")
+    assert (call.agent, call.conversation_id, call.model) == ("clerk", "chat-7", "m")
 
 
 def test_a_span_that_does_not_use_the_context_is_part_of_the_call_in_which_it_began(

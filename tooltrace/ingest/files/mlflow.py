@@ -136,7 +136,7 @@ def _resource(info: dict[str, Any]) -> dict[str, Any]:
     MLflow stores the resource of spans received over OTLP as tags, which are text.
     """
     tags = info.get("tags") or {}
-    found = {key: tags[key] for key in (names.SERVICE_NAME, names.HOST_NAME) if key in tags}
+    found = {key: tags[key] for key in names.CALL_RESOURCE_FIELDS.values() if key in tags and key != names.PROCESS_PID}
     pid = str(tags.get(names.PROCESS_PID, ""))
     return {**found, names.PROCESS_PID: int(pid)} if pid.isdecimal() and len(pid) < 19 else found
 

@@ -190,14 +190,14 @@ class Assembler:
         """
         key = _key(form)
         known = self._doubles.node(key)
-        agent, conversation = stated_context(form.attributes)
+        stated = stated_context(form.attributes)
         # A repeated span must keep its group, because its record may be written already.
         if known is not None and (known.group is None) == (parsed is None):
-            known.agent, known.conversation = agent or known.agent, conversation or known.conversation
+            known.context = stated.completed(known.context)
             return known
         around = inside or form.parent_span_id
         parent = (form.trace_id, around) if around else None
-        node = SpanNode(key, parent, end_ns=form.end_ns, agent=agent, conversation=conversation)
+        node = SpanNode(key, parent, end_ns=form.end_ns, context=stated)
         if parsed is None:
             node.through = not any(name in form.attributes for name in ENCLOSING)
         else:
@@ -231,12 +231,13 @@ class Assembler:
         if group.recorded not in {each.key for each in members}:
             return None
         external = merge_group(members, self.settings, self.here)
-        if external.agent is None or external.conversation_id is None:
-            agent, conversation = self._doubles.enclosing_context(members[0].key)
+        if None in (external.agent, external.conversation_id, external.model):
+            around = self._doubles.enclosing_context(members[0].key)
             external = replace(
                 external,
-                agent=external.agent or agent,
-                conversation_id=external.conversation_id or conversation,
+                agent=external.agent or around.agent,
+                conversation_id=external.conversation_id or around.conversation,
+                model=external.model or around.model,
             )
         call_id = external.call_id or group.call_id
         if call_id is not None and group.attempt is None:

@@ -16,12 +16,13 @@ from typing import Any
 import orjson
 
 from tooltrace.ingest.spans.conventions.base import Key
+from tooltrace.ingest.spans.conventions.enclosing import NOTHING_STATED, StatedContext
 from tooltrace.redact.snapshot import snapshot
 
 _MAX_DEPTH = 32
 """Maximum number of steps from a span up to the span around it that shows the same call."""
 _MAX_ANCESTORS = 64
-"""Maximum number of steps from a tool call up to a span that states its agent or conversation."""
+"""Maximum number of steps from a tool call up to a span that states its agent, conversation or model."""
 _MAX_NODES = 64
 """Maximum number of arguments compared for a call, and of calls that wait for one span (the latest are kept)."""
 ArgumentDigests = dict[str, bytes]
@@ -67,9 +68,8 @@ class SpanNode:
     inner: Key | None = None
     """Key of the double directly inside this span."""
     outer: Key | None = None
-    agent: str | None = None
-    """Agent that the span itself states."""
-    conversation: str | None = None
+    context: StatedContext = NOTHING_STATED
+    """Agent, conversation and model that the span itself states."""
 
 
 @dataclass(slots=True)
@@ -105,17 +105,17 @@ class SpanDeduplicator:
             depth, node = depth + 1, self._nodes.get(node.outer)
         return depth
 
-    def enclosing_context(self, key: Key) -> tuple[str | None, str | None]:
-        """Return the agent and the conversation of the nearest remembered spans around ``key`` that state them."""
-        agent = conversation = None
+    def enclosing_context(self, key: Key) -> StatedContext:
+        """Return what the nearest remembered spans around ``key`` state."""
+        found = NOTHING_STATED
         node = self._nodes.get(key)
         for _ in range(_MAX_ANCESTORS):
             # Also across model calls and agents, because these state the agent and the conversation.
             node = None if node is None or node.parent is None else self._nodes.get(node.parent)
-            if node is None or (agent is not None and conversation is not None):
+            if node is None or None not in found:
                 break
-            agent, conversation = agent or node.agent, conversation or node.conversation
-        return agent, conversation
+            found = found.completed(node.context)
+        return found
 
     def _remember(self, node: SpanNode) -> None:
         self._nodes.pop(node.key, None)

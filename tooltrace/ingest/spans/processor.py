@@ -303,7 +303,7 @@ def _are_siblings(call: ToolSpan, span: ReadableSpan) -> bool:
 
 def local_origin(settings: Settings) -> SpanOrigin:
     """Return this process as the origin of spans."""
-    return SpanOrigin(settings.service_name, settings.host, os.getpid())
+    return SpanOrigin(settings.service_name, settings.host, os.getpid(), settings.release, settings.environment)
 
 
 def _known_data(span: EnclosingSpan) -> SpanData | None:
@@ -321,7 +321,7 @@ def _known_data(span: EnclosingSpan) -> SpanData | None:
 
 
 def _outline(span: ReadableSpan, attributes: dict[str, Any]) -> SpanData:
-    """Return only the parts of ``span`` that show its nesting, agent and conversation; the rest would waste memory."""
+    """Return only the parts of ``span`` that show its nesting, agent, conversation and model; the rest would waste memory."""
     ids, parent = span.get_span_context(), span.parent
     assert ids is not None
     return SpanData(

@@ -48,11 +48,13 @@ _METADATA_PREFIXES = ("network.", "server.", "client.", "service.")
 
 
 class SpanOrigin(NamedTuple):
-    """The service, host and process that made a span."""
+    """The service, its release and environment, the host and the process that made a span."""
 
     service: str | None = None
     host: str | None = None
     pid: int | None = None
+    release: str | None = None
+    environment: str | None = None
 
 
 def origin_of(form: SpanData, here: SpanOrigin) -> SpanOrigin:
@@ -61,8 +63,13 @@ def origin_of(form: SpanData, here: SpanOrigin) -> SpanOrigin:
     if not isinstance(service, str) or service.startswith("unknown_service"):  # the SDK's default for an unset name
         service = here.service
     known = isinstance(pid, int) and not isinstance(pid, bool) and pid in _INT64
+    release, environment = form.resource.get(names.SERVICE_VERSION), form.resource.get(names.ENVIRONMENT_NAME)
     return SpanOrigin(
-        service or None, host if isinstance(host, str) and host else here.host, pid if known else here.pid
+        service or None,
+        host if isinstance(host, str) and host else here.host,
+        pid if known else here.pid,
+        release if isinstance(release, str) and release else here.release,
+        environment if isinstance(environment, str) and environment else here.environment,
     )
 
 

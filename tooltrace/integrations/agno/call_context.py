@@ -12,6 +12,7 @@ from tooltrace.faults import report_fault
 from tooltrace.integrations.framework_call import text_or_none
 from tooltrace.recording import context
 from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.call_identity import model_name
 from tooltrace.recording.context import CallContext, CallId
 from tooltrace.recording.recorder import Recorder
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
@@ -40,6 +41,7 @@ class AgnoContext:
             call=outer.call if self.call_id is None else CallId(self.call_id),
             conversation_id=text_or_none(getattr(run, "session_id", None)) or outer.conversation_id,
             agent=text_or_none(getattr(owner, "name", None)) or outer.agent,
+            model=model_name(getattr(owner, "model", None)) or outer.model,
             attributes={**_other_attributes(outer), **{key: text for key, text in identity.items() if text}} or None,
         )
 

@@ -13,6 +13,7 @@ from google.adk.plugins.base_plugin import BasePlugin  # type: ignore[import-not
 from tooltrace.core.lru import LruMap
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.framework_call import FrameworkCall, spec_for
+from tooltrace.recording.call_identity import model_name
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.context import context
 from tooltrace.recording.tool_spec import ToolSpec
@@ -38,6 +39,7 @@ class _Started(NamedTuple):
     spec: ToolSpec
     arguments: dict[str, Any]
     agent: str | None
+    model: str | None
 
 
 class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
@@ -64,6 +66,7 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
                 call_id=tool_context.function_call_id,
                 conversation=tool_context.session.id,
                 agent=tool_context.agent_name,
+                model=_model_of(tool_context),
                 attributes={INVOCATION: tool_context.invocation_id},
             )
             call.enter(below_other_spans=True)
@@ -85,7 +88,7 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
                 asks = bool(tool_context.actions.requested_tool_confirmations)
                 call.finish("paused", waits_for="confirmation" if asks else "external")
                 if tool.is_long_running:
-                    known = _Started(_spec(tool), dict(tool_args), tool_context.agent_name)
+                    known = _Started(_spec(tool), dict(tool_args), tool_context.agent_name, _model_of(tool_context))
                     self._started.put((tool_context.session.id, tool_context.function_call_id), known)
             elif tool_context.tool_confirmation is not None and not tool_context.tool_confirmation.confirmed:
                 call.finish("declined")
@@ -123,6 +126,7 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
                         call_id=response.id,
                         conversation=session,
                         agent=started.agent,
+                        model=started.model,
                         attributes={INVOCATION: invocation_context.invocation_id},
                     )
                     call.returned(response.response, ran=False)
@@ -161,6 +165,14 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
 
 def _spec(tool: Any) -> ToolSpec:
     return spec_for(str(tool.name), None if _is_unknown(tool) else tool.description, getattr(tool, "func", None))
+
+
+def _model_of(tool_context: Any) -> str | None:
+    """Return the model of the running agent: its own, else that of the nearest agent above it."""
+    agent = getattr(getattr(tool_context, "_invocation_context", None), "agent", None)
+    while agent is not None and not getattr(agent, "model", None):
+        agent = getattr(agent, "parent_agent", None)
+    return model_name(getattr(agent, "model", None))
 
 
 def _waits(tool: Any, tool_context: Any) -> bool:

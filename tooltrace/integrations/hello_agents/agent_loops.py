@@ -16,7 +16,7 @@ from tooltrace.integrations.monkeypatch import MonkeyPatcher
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.recorder import UNKNOWN
 from tooltrace.tools import ToolRegistry
-from tooltrace.tools.adapters.hello_agents_stack import CallerInfo, caller, name_of, session_of
+from tooltrace.tools.adapters.hello_agents_stack import CallerInfo, caller, model_of, name_of, session_of
 
 Function = Callable[..., Any]
 
@@ -171,7 +171,7 @@ def _key(call_id: str | None, name: str) -> Call:
 
 def _record_unrun(agent: Any, name: str, call_id: str | None, sent: Any, text: str) -> None:
     arguments = json_object(sent) if isinstance(sent, str) else sent
-    recording = Recording(name, arguments, caller=CallerInfo(call_id, name_of(agent), session_of(agent)))
+    recording = Recording(name, arguments, caller=_or_agent(CallerInfo(call_id), agent))
     with Step(recording, None, opens=True):
         recording.duration_ns = UNKNOWN
         recording.seen_text = text
@@ -189,7 +189,11 @@ def _result_of_loop(agent: Any, name: str, arguments: Any, text: str) -> Any:
 
 def _or_agent(who: CallerInfo, agent: Any) -> CallerInfo:
     """Return ``who``, completed from the agent itself where the caller is not known."""
-    return who._replace(agent=who.agent or name_of(agent), session=who.session or session_of(agent))
+    return who._replace(
+        agent=who.agent or name_of(agent),
+        session=who.session or session_of(agent),
+        model=who.model or model_of(agent),
+    )
 
 
 def _agent_class(agent: Any) -> type:

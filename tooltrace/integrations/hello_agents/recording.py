@@ -141,6 +141,7 @@ class Recording:
         return replace(
             outer,
             agent=self._caller.agent or outer.agent,
+            model=self._caller.model or outer.model,
             conversation_id=outer.conversation_id or self._caller.session,
         )
 

@@ -55,6 +55,7 @@ def begin(agent: Any, tool: Any, tool_use: Mapping[str, Any]) -> FrameworkCall:
         call_id=tool_use.get("toolUseId"),
         conversation=conversation_of(agent),
         agent=getattr(agent, "name", None),
+        model=getattr(agent, "model", None),
     )
 
 

@@ -18,7 +18,7 @@ _modules = sys.modules
 _FIELDS = (
     *("tool", "tool_version", "call_id", "attempt", "status", "ending", "code", "error_type", "error_message"),
     *("retryable", "confidence", "next_action", "stats", "sources", "duration_ms", "conversation_id", "agent"),
-    *("trace_id", "span_id"),
+    *("model", "trace_id", "span_id"),
 )
 _JSON = ("stats", "sources")
 """Fields that the record has as JSON text. The line has their values, which each renderer writes in its own way."""

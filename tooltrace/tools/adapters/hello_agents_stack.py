@@ -19,6 +19,8 @@ class CallerInfo(NamedTuple):
     session: str | None = None
     tool: str | None = None
     """The tool name that the model used."""
+    model: str | None = None
+    """The agent's model."""
 
 
 UNKNOWN_CALLER = CallerInfo()
@@ -38,7 +40,9 @@ def caller(function: str, tool: str, agent_class: type, target: Any = None) -> C
     if "tool_call_id" not in known or (named != tool and known.get("tool") is not target):
         return UNKNOWN_CALLER
     agent = _agent(frame, agent_class)
-    return CallerInfo(_text(known["tool_call_id"]), name_of(agent), _session(known) or session_of(agent), named)
+    return CallerInfo(
+        _text(known["tool_call_id"]), name_of(agent), _session(known) or session_of(agent), named, model_of(agent)
+    )
 
 
 def _calling(function: str) -> FrameType | None:
@@ -68,6 +72,11 @@ def _agent(frame: FrameType | None, agent_class: type) -> Any:
 def name_of(agent: Any) -> str | None:
     """Return the agent's name."""
     return _text(getattr(agent, "name", None))
+
+
+def model_of(agent: Any) -> str | None:
+    """Return the name of the agent's model."""
+    return _text(getattr(getattr(agent, "llm", None), "model", None))
 
 
 def session_of(agent: Any) -> str | None:

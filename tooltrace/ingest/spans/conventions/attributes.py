@@ -33,6 +33,7 @@ _OF_THE_CONVENTIONS: Final = {
     "tool_description": (names.TOOL_DESCRIPTION,),
     "call_id": (names.TOOL_CALL_ID,),
     "agent": (names.AGENT_NAME,),
+    "model": ("gen_ai.request.model", "gen_ai.response.model"),
     "error_type": (names.ERROR_TYPE,),
 }
 READS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
@@ -76,12 +77,14 @@ READS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "call_id": ("tool_call.id", "tool.id"),
         "conversation_id": ("session.id",),
         "agent": ("agent.name",),
+        "model": ("llm.model_name",),
         "arguments": ("input.value", "tool_call.function.arguments"),
         "result": ("output.value",),
     },
     "langfuse": {
         "tool_version": ("langfuse.version",),
         "conversation_id": ("session.id", "langfuse.session.id"),
+        "model": ("langfuse.observation.model.name",),
         "arguments": ("langfuse.observation.input",),
         "result": ("langfuse.observation.output",),
         "error_message": ("langfuse.observation.status_message",),
@@ -93,6 +96,7 @@ READS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
             f"ai.telemetry.metadata.{name}" for name in ("sessionId", "conversationId", "threadId", "chatId")
         ),
         "agent": ("ai.telemetry.functionId",),
+        "model": ("ai.model.id",),
         "arguments": ("ai.toolCall.args",),
         "result": ("ai.toolCall.result",),
     },

@@ -62,7 +62,7 @@ def text(value: Any) -> str | None:
 Key = tuple[str, str]
 """Trace id and span id, which identify a span."""
 
-TEXTS = ("tool", "call_id", "conversation_id", "agent", "tool_version", "tool_type", "tool_description")
+TEXTS = ("tool", "call_id", "conversation_id", "agent", "model", "tool_version", "tool_type", "tool_description")
 """Text fields of a record that a convention may have."""
 
 
@@ -77,6 +77,7 @@ class SpanToolCall:
     call_id: str | None = None
     conversation_id: str | None = None
     agent: str | None = None
+    model: str | None = None
     tool_version: str | None = None
     tool_type: str | None = None
     tool_description: str | None = None

@@ -1,12 +1,13 @@
-"""The agent and the conversation that any span states, for the tool calls inside it."""
+"""The agent, the conversation and the model that any span states, for the tool calls inside it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tooltrace.ingest.spans.conventions.attributes import READS, TEMPLATE
 from tooltrace.ingest.spans.conventions.base import structure, text
+from tooltrace.otel import attributes as names
 
 _AGENT_RUN: Final = "Agent run: {name!r}"
 """Message template of Logfire for the run of an agent of openai-agents."""
@@ -24,17 +25,34 @@ _ABOUT_AGENTS: Final = (
     *("traceloop.span.kind", "langfuse.observation.type", TEMPLATE),
 )
 """A span with one of these attributes is about a model, an agent or a tool, so general attributes are read."""
-CONTEXT: Final = frozenset((*_AGENT, *_CONVERSATION, *_ABOUT_AGENTS, _METADATA, "agent_name", "group_id", "name"))
+CONTEXT: Final = frozenset(
+    (*_AGENT, *_CONVERSATION, *names.MODEL_NAMES, *_ABOUT_AGENTS, _METADATA, "agent_name", "group_id", "name")
+)
 """All attributes that :func:`stated_context` reads."""
 _MAX_METADATA_LENGTH: Final = 8192
 """Maximum length of metadata that are parsed, in characters."""
 
 
-def stated_context(attributes: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Return the agent and the conversation that a span with ``attributes`` states; None where it states none."""
+class StatedContext(NamedTuple):
+    """What a span says about the calls inside it; None where it says nothing."""
+
+    agent: str | None = None
+    conversation: str | None = None
+    model: str | None = None
+
+    def completed(self, other: StatedContext) -> StatedContext:
+        """Return this context with the values of ``other`` where it has none."""
+        return StatedContext(*(mine or its for mine, its in zip(self, other, strict=True)))
+
+
+NOTHING_STATED: Final = StatedContext()
+
+
+def stated_context(attributes: Mapping[str, Any]) -> StatedContext:
+    """Return what a span with ``attributes`` states."""
     # Asked for every span, also those of databases and HTTP, which have none of these attributes.
     if CONTEXT.isdisjoint(attributes):
-        return None, None
+        return NOTHING_STATED
     about_agents = any(key in attributes for key in _ABOUT_AGENTS)
     agent = _first(attributes, _AGENT, about_agents)
     conversation = _first(attributes, _CONVERSATION, about_agents)
@@ -43,7 +61,7 @@ def stated_context(attributes: Mapping[str, Any]) -> tuple[str | None, str | Non
             _logfire(attributes) if TEMPLATE in attributes else metadata_context(attributes)
         )
         agent, conversation = agent or other_agent, conversation or other_conversation
-    return agent, conversation
+    return StatedContext(agent, conversation, _first(attributes, names.MODEL_NAMES))
 
 
 def metadata_context(attributes: Mapping[str, Any]) -> tuple[str | None, str | None]:
