@@ -51,6 +51,18 @@ def test_a_peer_that_never_completes_its_request_is_disconnected(shown, monkeypa
     assert not [record for record in caplog.records if record.exc_info], "a peer cannot fill the log with tracebacks"
 
 
+def test_a_body_that_drips_must_be_complete_in_time(shown, monkeypatch, caplog):
+    monkeypatch.setattr(connections, "BODY_SECONDS", 0.5)
+    head = b"POST /label HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n"
+    with caplog.at_level(logging.WARNING, "tooltrace.server"), opened(shown(call()), head) as one:
+        with contextlib.suppress(ConnectionError):
+            for _ in range(100_000):
+                one.sendall(b"x")
+                time.sleep(0.01)
+        assert is_closed_by_server(one)
+    assert "no complete body in 0.5 s" in caplog.text
+
+
 def test_a_second_request_of_a_connection_must_be_completed_too(shown, monkeypatch):
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
     with opened(shown(call()), HEAD + b"\r\n") as one:
@@ -74,11 +86,14 @@ def test_a_slow_answer_is_not_cut(shown, monkeypatch):
     assert answer.status_code == 200
 
 
-def test_held_connections_do_not_lock_out_others(shown, monkeypatch, caplog):
+@pytest.mark.parametrize(
+    "sent", [b"GET / HT", b"POST /label HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\nspan"]
+)
+def test_held_connections_do_not_lock_out_others(shown, monkeypatch, caplog, sent):
     """The one that waited longest makes room."""
     monkeypatch.setattr(connections, "MAX_PER_PEER", 8)
     client = shown(call())
-    held = [opened(client, b"GET / HT") for _ in range(30)]
+    held = [opened(client, sent) for _ in range(30)]
     with caplog.at_level(logging.WARNING, "tooltrace.server"):
         assert client.get("/healthz").status_code == 200
     assert is_closed_by_server(held[0])

@@ -72,3 +72,19 @@ class LogData:
     resource: dict[str, Any] = field(default_factory=dict)
     scope: str | None = None
     scope_version: str | None = None
+
+
+MAX_SHARED_LENGTH = 4096
+"""Maximum characters of a text that all spans of a resource or a scope share, such as the name of the service."""
+
+
+def shared_text(text: str | None) -> str | None:
+    """Return ``text``, or how long it is where it is no name: each span with it would be searched for secrets in it."""
+    if text is None or len(text) <= MAX_SHARED_LENGTH:
+        return text
+    return f"(a text of {len(text):,} characters)"
+
+
+def shared_attributes(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a resource with their texts as :func:`shared_text` has them."""
+    return {key: shared_text(value) if isinstance(value, str) else value for key, value in attributes.items()}

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from tests.ingest.receiver import wire
 from tests.ingest.receiver.running import PROTOBUF, Receiving, made, span, until
 from tooltrace.core import zstd
+from tooltrace.ingest.receiver.ingester import LARGE_AT_ONCE
 from tooltrace.ingest.receiver.limits import ReceiverLimits
 from tooltrace.otel.otlp.from_proto import ITEM_BYTES, MAX_PARTS
 
@@ -105,6 +107,22 @@ def test_a_too_large_body_is_refused_before_it_is_read_completely(receiving: Rec
     assert running.calls() == [made(1)]
 
 
+def test_what_all_spans_share_is_bounded_before_each_is_searched_for_secrets(receiving: Receiving) -> None:
+    running = receiving()
+    name = "x" * (3 * MIB)
+    forms = [replace(span(n), resource={"service.name": name}, scope=name) for n in range(50)]
+    assert running.post("/v1/traces", wire.spans(*forms)).status_code == 200
+    assert {found.service for found in running.records()} == {"(a text of 3,145,728 characters)"}
+
+
+def test_a_request_that_takes_too_long_is_refused_as_a_whole(receiving: Receiving) -> None:
+    running = receiving(cpu_seconds=0)
+    answer = running.post("/v1/traces", wire.spans(*map(span, range(10))))
+    assert answer.status_code == 413
+    assert "CPU time" in Status.FromString(answer.content).message
+    assert running.records() == []
+
+
 def test_a_request_with_too_many_spans_is_refused(receiving: Receiving) -> None:
     running = receiving(items=10)
     for body in (wire.spans(*map(span, range(11))), wire.nested(1, 2, content=b"\x12\x00" * 11)):
@@ -188,7 +206,8 @@ def test_a_large_request_does_not_delay_a_small_one(receiving: Receiving) -> Non
     running = receiving()
     large = wire.spans(*map(span, range(20_000)))
     release = threading.Event()
-    running.receiver.ingester._large.submit(release.wait, 120)  # another large request that takes its time
+    for _ in range(LARGE_AT_ONCE):  # other large requests that take their time
+        running.receiver.ingester._large.submit(release.wait, 120)
     with ThreadPoolExecutor(1) as other:
         sent = other.submit(running.post, "/v1/traces", large)
         until(lambda: running.receiver.admission.bytes == len(large))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
 
 from tooltrace.core.lru import LruMap
 from tooltrace.core.records import Loss, Record
@@ -19,18 +20,20 @@ from tooltrace.faults import faults, report_fault
 from tooltrace.ingest.receiver import decode
 from tooltrace.ingest.receiver.admission import AdmissionControl
 from tooltrace.ingest.receiver.limits import ReceiverLimits
-from tooltrace.ingest.receiver.responses import Encoding, IngestResult, OtlpError, malformed
+from tooltrace.ingest.receiver.responses import Encoding, IngestResult, OtlpError, malformed, too_large
 from tooltrace.ingest.receiver.signals import LOGS, TRACES, Signal
 from tooltrace.ingest.reredact import reredact
 from tooltrace.ingest.spans import Assembler
 from tooltrace.otel import attributes as names
 from tooltrace.otel.log_codec import Event, event_name, from_log, rejection_reason
 from tooltrace.otel.otlp.json import MalformedOtlp
-from tooltrace.otel.span_data import LogData
+from tooltrace.otel.span_data import LogData, SpanData
 from tooltrace.recording.settings import Settings
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
+
+_Item = TypeVar("_Item", SpanData, LogData)
 
 UNKNOWN_LOG_RECORD: Final = "a log record that is neither an evaluation nor an event of tooltrace is not stored"
 
@@ -62,15 +65,17 @@ Otherwise a store that is delivered to its own receiver would grow without end.
 """
 LARGE_BYTES: Final = 1024 * 1024
 """Size in bytes above which a request goes to the queue of large requests, so that it does not delay small ones."""
+LARGE_AT_ONCE: Final = 2
+"""Large requests that are converted at a time."""
 REJECTED: Final = "otlp_rejected"
 """Loss reason: spans or events were received that could not be read. The response reported them to the sender."""
 METRICS_NOT_STORED: Final = "metrics are not stored: the store has the calls themselves"
 
 
 class Ingester:
-    """Converter of requests, with one thread for small requests and one for large ones.
+    """Converter of requests, with one thread for small requests, and two for large ones.
 
-    The single thread for large requests ensures that at most one of them is in memory in parsed form.
+    So at most two large requests are in memory in parsed form, and a slow one does not stop the others.
     """
 
     def __init__(self, settings: Settings, limits: ReceiverLimits) -> None:
@@ -81,7 +86,7 @@ class Ingester:
         self._assembler = Assembler(settings)
         self._written: LruMap[bool] = LruMap(MAX_REMEMBERED_LINES)
         self._small = ThreadPoolExecutor(1, thread_name_prefix="tooltrace-receiver")
-        self._large = ThreadPoolExecutor(1, thread_name_prefix="tooltrace-receiver-large")
+        self._large = ThreadPoolExecutor(LARGE_AT_ONCE, thread_name_prefix="tooltrace-receiver-large")
         self._ending = False
 
     async def ingest(self, signal: Signal, encoding: Encoding, body: bytes) -> IngestResult:
@@ -140,16 +145,26 @@ class Ingester:
         return iter(())
 
     def _spans(self, encoding: Encoding, body: bytes, receipt: IngestResult) -> Iterator[Record]:
-        forms = decode.spans(body, encoding, receipt)
+        forms = self._within_time(decode.spans(body, encoding, receipt))
         while together := list(islice(forms, BATCH_SIZE)):
             self._check_open()
             yield from self._assembler.convert(together)
 
     def _events(self, encoding: Encoding, body: bytes, receipt: IngestResult) -> Iterator[Record]:
-        for form in decode.logs(body, encoding, receipt):
+        for form in self._within_time(decode.logs(body, encoding, receipt)):
             record = to_record(form, self._settings, receipt)
             if record is not None:
                 yield record
+
+    def _within_time(self, items: Iterator[_Item]) -> Iterator[_Item]:
+        """Yield ``items`` until the conversion has used the CPU time of a request. Raises OtlpError."""
+        most = time.thread_time() + self._limits.cpu_seconds
+        for item in items:
+            if time.thread_time() > most:
+                raise too_large(
+                    f"the request needs more than {self._limits.cpu_seconds:g} s of CPU time; nothing was stored: send smaller batches"
+                )
+            yield item
 
     def _write(self, lines: list[bytes], rejected: int = 0) -> None:
         # Losses counted elsewhere in this process are written with the next request, because no recorder may run

@@ -22,6 +22,8 @@ class ReceiverLimits:
     """Maximum number of concurrent requests."""
     waiting_bytes: int = 64 * 1024 * 1024
     """Maximum total size of the bodies of concurrent requests, in bytes."""
+    cpu_seconds: float = 60.0
+    """CPU time of a thread for one request; one with more is refused as a whole."""
     body_seconds: float = 30.0
     """Seconds within which a body must arrive."""
     retry_seconds: int = 1

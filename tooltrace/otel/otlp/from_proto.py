@@ -13,7 +13,16 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tooltrace.otel.otlp.json import MAX_DEPTH, MalformedOtlp
 from tooltrace.otel.otlp.proto_layers import groups
-from tooltrace.otel.span_data import EventData, LinkData, LogData, SpanData, SpanKindName, SpanStatus
+from tooltrace.otel.span_data import (
+    EventData,
+    LinkData,
+    LogData,
+    SpanData,
+    SpanKindName,
+    SpanStatus,
+    shared_attributes,
+    shared_text,
+)
 
 ITEM_BYTES: Final = 4 * 1024 * 1024
 """Maximum bytes of one span or log record. Parsing takes up to about fifty times as much memory."""
@@ -60,10 +69,14 @@ def _read(
 def _about(resource: bytes, scope: bytes) -> dict[str, Any]:
     try:
         named = _parsed(InstrumentationScope, scope)
-        attributes = _attributes(_parsed(Resource, resource).attributes)
+        attributes = shared_attributes(_attributes(_parsed(Resource, resource).attributes))
     except MalformedOtlp as error:
         raise MalformedOtlp(f"a resource or a scope cannot be read: {error}") from error
-    return {"resource": attributes, "scope": named.name or None, "scope_version": named.version or None}
+    return {
+        "resource": attributes,
+        "scope": shared_text(named.name) or None,
+        "scope_version": shared_text(named.version) or None,
+    }
 
 
 def _parsed(kind: type[_Message], data: bytes) -> _Message:

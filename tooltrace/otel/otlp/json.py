@@ -32,7 +32,16 @@ from tooltrace.otel.otlp.json_values import (
     time_of,
     unreadable,
 )
-from tooltrace.otel.span_data import EventData, LinkData, LogData, SpanData, SpanKindName, SpanStatus
+from tooltrace.otel.span_data import (
+    EventData,
+    LinkData,
+    LogData,
+    SpanData,
+    SpanKindName,
+    SpanStatus,
+    shared_attributes,
+    shared_text,
+)
 from tooltrace.redact.texts import fix_unicode
 
 __all__ = ["MAX_DEPTH", "MalformedOtlp", "logs_from_json", "logs_to_json", "spans_from_json", "spans_to_json"]
@@ -158,7 +167,11 @@ def _read(
         common = _resource(block)
         for scope in objects(block, scopes):
             named = mapping(scope.get("scope") or {}, "scope")
-            about = {**common, "scope": string(named, "name"), "scope_version": string(named, "version")}
+            about = {
+                **common,
+                "scope": shared_text(string(named, "name")),
+                "scope_version": shared_text(string(named, "version")),
+            }
             for item in members(scope, items):
                 try:
                     form = read(mapping(item, f"one of {items}"), about)
@@ -171,7 +184,7 @@ def _read(
 def _resource(block: Object) -> Object:
     try:
         resource = mapping(block.get("resource") or {}, "resource")
-        return {"resource": read_attributes(resource)}
+        return {"resource": shared_attributes(read_attributes(resource))}
     except MalformedOtlp as error:
         raise MalformedOtlp(f"a resource cannot be read: {error}") from error
 
