@@ -28,6 +28,12 @@ Advance = Callable[[int], None]
 """Callback that receives the number of bytes read."""
 
 
+def _columns(_ctx: click.Context, _param: click.Parameter, text: str | None) -> dict[str, str] | None:
+    from tooltrace.ingest.files.table import parse_columns
+
+    return None if text is None else parse_columns(text)
+
+
 @click.command(
     "import",
     short_help="Read trace files and exports into the store.",
@@ -35,13 +41,24 @@ Advance = Callable[[int], None]
         "tooltrace import traces.jsonl",
         "tooltrace import exported/ logs.jsonl.gz --store agent.duckdb",
         "tooltrace import traces.jsonl --capture metadata",
+        "tooltrace import messages.json",
+        "tooltrace import calls.csv --columns tool=name,at=time,status=outcome",
     ),
 )
 @click.argument("files", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--columns",
+    metavar="FIELD=COLUMN,…",
+    callback=_columns,
+    help="Read CSV files of another program: the column of each field. Needed: tool, at (the start). Optional: status, "
+    "duration_ms, duration_s, result, arguments, error, code, call_id, attempt, conversation, agent, version.",
+)
 @click.option("--late", is_flag=True, help="Import calls of pruned days too, although rollups may count them already.")
 @capture_option
 @named_store_option
-def imports(*, files: tuple[Path, ...], late: bool, capture: Capture, store: Path) -> None:
+def imports(
+    *, files: tuple[Path, ...], columns: dict[str, str] | None, late: bool, capture: Capture, store: Path
+) -> None:
     """Read trace files into the store.
 
     The format is detected from the content:
@@ -52,6 +69,8 @@ def imports(*, files: tuple[Path, ...], late: bool, capture: Capture, store: Pat
     - Arize Phoenix: spans and annotations as JSON, JSON Lines or Parquet
     - MLflow: one trace or several, as JSON
     - JSON Lines of HelloAgents' TraceLogger; times without a zone are local times
+    - chat messages with tool calls, as JSON or JSON Lines: Chat Completions and Responses of OpenAI, Anthropic
+    - with --columns, any CSV file with one row for each call
 
     Files may be compressed with gzip or zstd; for a folder, all its files are read. A record that was imported before is
     not stored again, so a call that had no result then does not get one now. Unreadable lines are skipped and reported.
@@ -61,7 +80,7 @@ def imports(*, files: tuple[Path, ...], late: bool, capture: Capture, store: Pat
     Exit code 1 if a file cannot be read at all; the other files are imported nevertheless.
     """  # noqa: D301 - click needs a real backspace to keep the line breaks
     since = None if late else open_store(store).pruned_before()
-    results = _import(files, store, capture, since)
+    results = _import(files, store, capture, since, columns)
     for result in results:
         _print_skipped(result)
     read = [result for result in results if not isinstance(result, Exception)]
@@ -81,7 +100,11 @@ def imports(*, files: tuple[Path, ...], late: bool, capture: Capture, store: Pat
 
 
 def _import(
-    named: tuple[Path, ...], store: Path, capture: Capture, since: datetime | None
+    named: tuple[Path, ...],
+    store: Path,
+    capture: Capture,
+    since: datetime | None,
+    columns: dict[str, str] | None,
 ) -> list[ImportResult | UnreadableFile]:
     """Import the files; return a result or an error for each."""
     from tooltrace.ingest.files import import_file
@@ -91,9 +114,8 @@ def _import(
     writer = Writer(settings, prefix=IMPORTED)
     try:
         with _bar(files) as advance:
-            done += [
-                _read(partial(import_file, path, settings, writer, since=since, advance=advance)) for path in files
-            ]
+            read = partial(import_file, settings=settings, writer=writer, since=since, columns=columns, advance=advance)
+            done += [_read(partial(read, path)) for path in files]
         writer.flush_losses()
         if writer.waiting:
             raise CommandError(

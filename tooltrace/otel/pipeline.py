@@ -189,7 +189,11 @@ class CustomProviderPipeline(Pipeline):
 
     def start(self, span: ToolSpan, attributes: Mapping[str, Any], context: Context) -> None:
         forwarded = self._tracer.start_span(
-            span.name, context=context, attributes=dict(attributes), set_status_on_exception=False
+            span.name,
+            context=context,
+            attributes=dict(attributes),
+            start_time=span.started_ns,
+            set_status_on_exception=False,
         )
         # First the ids of a span without a provider, for a provider whose span has no valid ids.
         _NO_OUTPUT.start(span, attributes, context)

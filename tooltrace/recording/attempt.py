@@ -111,6 +111,8 @@ class Attempt(ToolSpan):
     custom_attributes: Snapshot = None
     """Attributes set by ``context`` and by the tool itself."""
     duration_ns: int | None = None
+    past_end_ns: int | None = None
+    """End of a call of the past, in nanoseconds since 1970; None for a call that ends now."""
     surroundings: ContextVars | None = None
     """The caller's context variables, so that the log line has the values that the application bound there."""
     written: bool = False
@@ -126,8 +128,10 @@ class Attempt(ToolSpan):
     generation: int
 
     @classmethod
-    def begin(cls, spec: ToolSpec, settings: Settings, call_context: CallContext) -> Self:
-        """Return an attempt that begins now.
+    def begin(
+        cls, spec: ToolSpec, settings: Settings, call_context: CallContext, started_ns: int | None = None
+    ) -> Self:
+        """Return an attempt that begins now, or began at ``started_ns`` since 1970.
 
         A constructor with arguments would take a third longer. Attributes with a default that each call reads are set
         here, because a default of the class is read more slowly than it is set.
@@ -139,7 +143,7 @@ class Attempt(ToolSpan):
         self.call_context = call_context
         self.captures_content = (spec.capture or settings.capture) == "full"
         self.rules = settings.rules if spec.rules is None else spec.rules
-        self.started_ns = time_ns()
+        self.started_ns = time_ns() if started_ns is None else started_ns
         self.generation = forking.generation
         self.span_id = 0
         self.span_attributes = self._end_time = self.error = self.stream = None

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import Token
+from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Any, Self, Unpack
 
 from opentelemetry.context.context import Context
 
 from tooltrace.core.keywords import checked_keywords
+from tooltrace.errors import ConfigError
 from tooltrace.faults import faults, pass_on_signal
 from tooltrace.otel.sdk_internals import detach
+from tooltrace.otel.timestamps import EPOCH, nanoseconds
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.recorder import UNKNOWN, Recorder, activate
@@ -23,6 +26,8 @@ MAX_DURATION_MS = 1e12
 MAX_ATTEMPT = 2**31 - 1
 """Maximum number of an attempt that the store can hold."""
 
+_CLOCK_ERROR = timedelta(minutes=5)
+"""How far the clock of another machine may be ahead."""
 _UNFINISHED: Any = object()
 
 
@@ -38,7 +43,7 @@ class TraceLogger:
     def __init__(self, **options: Unpack[ToolSettings]) -> None:
         named_spec("tool", **options)  # raises for an unusable value, before the first call
         self._options = options
-        self._specs: dict[str, ToolSpec] = {}
+        self._specs: dict[tuple[str, str | None], ToolSpec] = {}
 
     def call(
         self,
@@ -65,17 +70,28 @@ class TraceLogger:
         arguments: Mapping[str, Any] | None = None,
         duration_ms: float | None = None,
         attempt: int | None = None,
+        started_at: datetime | None = None,
+        tool_version: str | None = None,
     ) -> str | None:
         """Record a call that has ended. Returns the span id, or None where the call could not be recorded.
 
-        ``result``: the result of the call, or the exception that it raised.
+        ``result``: the result of the call, or the exception that it raised. ``started_at``: start of a call of the past, such
+        as one of your own logs, in UTC unless it has a time zone; default: ``duration_ms`` ago. ``tool_version``: version of
+        the tool then; default: that of the logger's options. Raises ConfigError for another type of either, and for a start
+        before 1970 or in the future.
         """
+        started_ns, spec = _past(started_at), self._spec(tool, tool_version)
         recorder = get_recorder()
-        logged = recorder.begin(self._spec(tool), _as_dict(arguments), call_id=_id(call_id), number=_number(attempt))
+        logged = recorder.begin(
+            spec, _as_dict(arguments), call_id=_id(call_id), number=_number(attempt), started_ns=started_ns
+        )
         if logged is None:
             return None
         duration_ns = _nanoseconds(duration_ms)
-        logged.backdate(max(duration_ns, 0))
+        if started_ns is None:
+            logged.backdate(max(duration_ns, 0))
+        else:
+            logged.past_end_ns = started_ns + max(duration_ns, 0)
         # by its type: ``isinstance`` would read ``__class__`` from the object, which may run its code
         if issubclass(type(result), BaseException):
             recorder.raised(logged, result, duration_ns=duration_ns)
@@ -83,10 +99,13 @@ class TraceLogger:
             recorder.returned(logged, result, duration_ns=duration_ns)
         return logged.hex_id
 
-    def _spec(self, tool: str) -> ToolSpec:
-        spec = self._specs.get(tool)
+    def _spec(self, tool: str, version: str | None = None) -> ToolSpec:
+        if version is not None and not isinstance(version, str):
+            raise ConfigError(f"tool_version must be a text; got {type(version).__name__} for the tool {tool!r}")
+        spec = self._specs.get((tool, version))
         if spec is None:
-            spec = self._specs[tool] = named_spec(tool, **self._options)
+            options = self._options if version is None else {**self._options, "version": version}
+            spec = self._specs[tool, version] = named_spec(tool, **options)
         return spec
 
 
@@ -156,6 +175,19 @@ def _as_dict(arguments: Mapping[str, Any] | None) -> dict[str, Any] | None:
     except BaseException as error:  # invalid arguments of a model must not stop the caller's agent
         pass_on_signal(error)
         return {"value": arguments}
+
+
+def _past(started_at: datetime | None) -> int | None:
+    """Return ``started_at`` in nanoseconds since 1970. Raises ConfigError where it is not a time of the past."""
+    if started_at is None:
+        return None
+    expected = "started_at must be a datetime from 1970 to now, in UTC unless it has a time zone"
+    if not isinstance(started_at, datetime):
+        raise ConfigError(f"{expected}; got {type(started_at).__name__}")
+    moment = started_at.replace(tzinfo=UTC) if started_at.tzinfo is None else started_at
+    if not EPOCH <= moment <= datetime.now(UTC) + _CLOCK_ERROR:
+        raise ConfigError(f"{expected}; got {started_at.isoformat()}")
+    return nanoseconds(moment)
 
 
 def _nanoseconds(duration_ms: float | None) -> int:

@@ -96,12 +96,14 @@ class Recorder:
         call_id: str | None = None,
         number: int | None = None,
         span_id: int = 0,
+        started_ns: int | None = None,
     ) -> Attempt | None:
         """Begin an attempt and return it; None where the attempt cannot be recorded.
 
         ``call_id``: the model's id of the call; default: that of ``context``, else of an injected argument, else of the
         enclosing tool span of another library. ``number``: number of the attempt;
         default: counted per call. ``span_id``: id for the span; a provider that makes its own spans replaces it.
+        ``started_ns``: start of a call of the past, in nanoseconds since 1970.
         """
         try:
             context, otel = contexts.current.get(), current_context()
@@ -113,7 +115,7 @@ class Recorder:
                         return self._continue(open_attempt, spec, arguments)
                 call_id, otel, context, arguments = _identify(spec, arguments, context, otel, call_id)
             settings = self.settings
-            attempt = _begin_attempt(spec, settings, context)
+            attempt = _begin_attempt(spec, settings, context, started_ns)
             if span_id:
                 attempt.span_id = span_id
             attributes = spec.start_attributes if context.agent is None else _with_agent(spec, context.agent)
@@ -321,7 +323,7 @@ class Recorder:
         urgent = False
         try:
             if attempt._end_time is None:  # noqa: SLF001 - as ToolSpan.end, without the cost of a call
-                attempt._end_time = time_ns()  # noqa: SLF001
+                attempt._end_time = attempt.past_end_ns or time_ns()  # noqa: SLF001
                 urgent = attempt.pipeline.ended(attempt)
         except BaseException as error:  # raised by a processor of the application
             pass_on_signal(error)

@@ -31,10 +31,10 @@ def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
     kind, delimiter = _header(source.head.lstrip().partition(b"\n")[0])
     # Bytes that are not UTF-8 survive here, so that the row is refused with its number and not the whole file.
     texts = (line.decode("utf-8", "surrogateescape") for _, line in source.lines())
-    with _long_fields():
+    with long_fields():
         rows = csv.reader(texts, delimiter=delimiter, strict=True)
         names: list[str] = []
-        for number, row in _rows(source, rows):
+        for number, row in rows_of(source, rows):
             if not names:
                 names = [name.strip() for name in row]
                 continue
@@ -52,7 +52,7 @@ def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
                 yield record
 
 
-def _rows(source: TraceFile, rows: Any) -> Iterator[tuple[int, list[str]]]:
+def rows_of(source: TraceFile, rows: Any) -> Iterator[tuple[int, list[str]]]:
     """Yield the non-empty rows, each with the number of the line at which it begins."""
     while True:
         number = rows.line_num + 1
@@ -81,7 +81,7 @@ def _header(line: bytes) -> tuple[str | None, str]:
 
 
 @contextmanager
-def _long_fields() -> Iterator[None]:
+def long_fields() -> Iterator[None]:
     """Raise the field size limit of Python's csv module within the block.
 
     Python's default limit is half of what a field of tooltrace may have. The limit applies to the whole process, so it

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from tooltrace.core.records import ToolCall
 from tooltrace.errors import UnreadableFile
-from tooltrace.ingest.files import csv, hello_agents, jsonl, mlflow, otlp_json, parquet, phoenix
+from tooltrace.ingest.files import csv, hello_agents, jsonl, messages, mlflow, otlp_json, parquet, phoenix, table
 from tooltrace.ingest.files.reader import Format, SkippedLine, TraceFile
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.writer import Writer
@@ -23,10 +24,16 @@ FORMATS: Final[tuple[Format, ...]] = (
     hello_agents.FORMAT,
     mlflow.FORMAT,
     phoenix.FORMAT,
+    messages.FORMAT,
     parquet.FORMAT,
     csv.FORMAT,
 )
 """All formats; the first that recognises a file reads it."""
+ACCEPTED: Final = (
+    "exports of tooltrace (jsonl, csv, parquet, otlp-json), OTLP as JSON, traces of Phoenix, MLflow and HelloAgents, "
+    "JSON with chat messages of OpenAI or Anthropic, and any CSV file with --columns tool=…,at=…"
+)
+"""What can be imported, in words."""
 BATCH = 512
 """Records written at once."""
 ENDINGS = (".json", ".jsonl", ".csv", ".parquet", ".gz", ".zst")
@@ -62,10 +69,12 @@ def import_file(
     writer: Writer,
     *,
     since: datetime | None = None,
+    columns: Mapping[str, str] | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> ImportResult:
     """Write the records of the file at ``path`` with ``writer``. Raises UnreadableFile.
 
+    ``columns``: read a CSV file of another program, in which these columns hold these fields; BadParameter where it lacks one.
     ``since``: leave out calls that started before this time, because rollups may count them already.
     ``advance`` receives the number of bytes read since its last call.
     """
@@ -73,7 +82,7 @@ def import_file(
     with TraceFile(path, imported.skip, advance) as source:
         if not source.head.strip():
             return imported
-        found = format_of(source)
+        found = format_of(source) if columns is None else _table(columns)
         imported.format = found.name
         for record in found.read(source, settings):
             if since is not None and isinstance(record, ToolCall) and record.started_at < since:
@@ -94,9 +103,14 @@ def format_of(source: TraceFile) -> Format:
     """Return the format of an open file. Raises UnreadableFile."""
     found = next((each for each in FORMATS if each.knows(source.head)), None)
     if found is None:
-        names = ", ".join(each.name for each in FORMATS)
-        raise UnreadableFile(f"{source.path}: unknown format; expected one of {names}")
+        header = table.header_of(source.head)
+        columns = f"; its columns are {', '.join(header[1])}" if header else ""
+        raise UnreadableFile(f"{source.path}: unknown format{columns}; accepted are {ACCEPTED}")
     return found
+
+
+def _table(columns: Mapping[str, str]) -> Format:
+    return Format(table.NAME, lambda _: True, partial(table.read, columns=columns))
 
 
 def files_of(path: Path) -> list[Path]:
