@@ -84,7 +84,7 @@ def test_a_file_that_cannot_be_read_fails_and_the_others_are_imported(run, rows,
     first, second, third = done.stderr.splitlines()
     assert first.startswith(f"tooltrace: {empty}: the folder has no file that ends in .json, ")
     assert second == f"tooltrace: {tmp_path / 'none.jsonl'}: No such file or directory"
-    assert third.startswith(f"tooltrace: {foreign}: unknown format; expected one of jsonl, otlp-json, hello-agents, ")
+    assert third.startswith(f"tooltrace: {foreign}: unknown format; accepted are exports of tooltrace (jsonl, ")
     assert len(rows()) == 2
 
 
