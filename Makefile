@@ -191,10 +191,12 @@ dist: $(VENV)-dist/.ready
 	$(VENV)-dist/bin/python -m build --outdir dist
 	$(VENV)-dist/bin/python -m twine check --strict dist/*
 
-# Both, in environments that have nothing else, and a wheel that is built without the source distribution.
+# Both, in environments that have nothing else, and a wheel that is built without the source distribution; and each line and
+# program of the documentation with the base alone, with [serve], and with [demo].
 test-dist: dist
 	$(VENV)-dist/bin/python -m build --wheel --outdir build/tree
-	$(VENV)-dist/bin/python tests/system/check_dist.py dist build/tree
+	$(VENV)-dist/bin/python tests/system/check_dist.py $(UV) dist build/tree
+	$(VENV)-dist/bin/python tests/system/bare_environments.py $(UV) dist/*.whl
 
 # The lowest versions that pyproject.toml allows, in the core, in the journal, in each query, and in the commands.
 LOWEST := tests/core tests/store/test_journal_format.py tests/store/test_fold.py tests/queries/test_catalogue.py tests/cli/test_query.py \

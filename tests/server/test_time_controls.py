@@ -288,3 +288,19 @@ def test_an_invalid_range_is_reported_and_has_no_steps(bursts):
         assert page.status_code == 200
         assert 'class="windows steps"' not in page.text
         assert client.get("/tiles", params={"since": "soon"}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("oldest_days", "address", "sentence"),
+    [
+        (2, {"since": "7d"}, "Since the first record: "),
+        (20, {"since": "7d"}, "The last 7 days: since "),
+        (20, {"since": "all"}, "Since the first record: "),
+        (20, {"since": "24h", "lang": "zh"}, "自 "),
+    ],
+)
+def test_every_page_with_a_time_range_states_it(shown, oldest_days, address, sentence):
+    now = datetime.now(UTC)
+    client = shown(call(started_at=now - timedelta(days=oldest_days), span_id="1" * 16), call(started_at=now))
+    assert 'hx-get="/window?since=7d"' in client.get("/").text
+    assert client.get("/window", params=address).text.startswith(sentence)

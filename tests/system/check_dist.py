@@ -1,9 +1,9 @@
 """Check a source distribution and a wheel, and use both in environments that have nothing else.
 
-Run by `make test-dist`: python tests/system/check_dist.py dist build/tree
+Run by `make test-dist`: python tests/system/check_dist.py uv dist build/tree
 
-The first folder has the distributions, the second one a wheel that was built without the source distribution. Installs
-dependencies from the package index. Uses the standard library only.
+uv makes the environments. The first folder has the distributions, the second one a wheel that was built without the
+source distribution. Installs dependencies from the package index. Uses the standard library only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import sys
 import tarfile
 import tempfile
 import urllib.request
-import venv
 import zipfile
 from pathlib import Path
 
@@ -36,13 +35,13 @@ print(tt.__file__)
 """
 
 
-def main(dist: Path, tree: Path) -> None:
+def main(uv: Path, dist: Path, tree: Path) -> None:
     (sdist,), (wheel,), (from_tree,) = dist.glob("*.tar.gz"), dist.glob("*.whl"), tree.glob("*.whl")
     check_contents(sdist)
     check_same(wheel, from_tree)
     with tempfile.TemporaryDirectory() as folder:
-        use(Path(folder) / "sdist", f"tooltrace-recorder @ {sdist.absolute().as_uri()}")
-        use(Path(folder) / "wheel", f"tooltrace-recorder[demo,serve] @ {wheel.absolute().as_uri()}", extras=True)
+        use(uv, Path(folder) / "sdist", f"tooltrace-recorder @ {sdist.absolute().as_uri()}")
+        use(uv, Path(folder) / "wheel", f"tooltrace-recorder[demo,serve] @ {wheel.absolute().as_uri()}", extras=True)
     print(f"{sdist.name} and {wheel.name}: complete, equal, and usable in bare environments")
 
 
@@ -71,9 +70,11 @@ def check_same(one: Path, other: Path) -> None:
         sys.exit(f"the wheel of the source distribution and that of the tree differ in {different}")
 
 
-def use(folder: Path, requirement: str, *, extras: bool = False) -> None:
+def use(uv: Path, folder: Path, requirement: str, *, extras: bool = False) -> None:
     """Install ``requirement`` in a new environment, and use it far from the repository."""
-    venv.create(folder, with_pip=True)
+    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, folder], check=True)
+    for command in (["install", "--quiet", requirement], ["check"]):
+        subprocess.run([uv, "pip", *command, "--python", folder / "bin" / "python"], check=True)
     environment = {
         key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "TOOLTRACE", "OTEL"))
     }
@@ -86,8 +87,6 @@ def use(folder: Path, requirement: str, *, extras: bool = False) -> None:
             sys.exit(f"{' '.join(command)} exited with {done.returncode}, not {code}:\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
 
-    run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement)
-    run("python", "-m", "pip", "check")
     package = run("python", "-W", "error", "-c", SCRIPT).strip()
     if not Path(package).is_relative_to(folder):
         sys.exit(f"the environment imports tooltrace from {package}, not from {folder}")
@@ -126,6 +125,6 @@ def check_pages(folder: Path, environment: dict[str, str]) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
     main(*(Path(argument) for argument in sys.argv[1:]))
