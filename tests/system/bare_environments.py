@@ -36,6 +36,7 @@ MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 TRACEBACK = "Traceback (most recent call last)"
 EXTRA = re.compile(r"pip install '?tooltrace-recorder\[")
 SECONDS = 600
+QUIET_SECONDS = 20
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ class Environment:
         ):  # fmt: skip
             started = time.monotonic()
             while process.poll() is None and time.monotonic() - started < SECONDS:
-                if is_endless and output.seek(0, os.SEEK_END):
+                # one that has nothing to print is interrupted after a while too
+                if is_endless and (output.seek(0, os.SEEK_END) or time.monotonic() - started > QUIET_SECONDS):
                     is_endless = False
                     os.killpg(process.pid, signal.SIGINT)
                 time.sleep(0.02)
@@ -137,7 +139,7 @@ def check(environment: Environment, page: str, found: list[tuple[str, str]]) -> 
                     command = ["bash", "-c", f"{exports}{line}"]
                     status, output = environment.run(command, folder, is_endless=bool(ENDLESS.search(line)))
                 fault = fault_of(kind, page, status, output)
-                if status and not fault and kind == "sh" and (new := leftovers(folder) - before):
+                if status in (1, 2) and not fault and kind == "sh" and (new := leftovers(folder) - before):
                     fault = f"failed and left {sorted(new)}"
                 if fault:
                     yield f"{environment.name}, {page}: {fault}\n{line.strip()}\n---\n{output.strip()[-1500:]}"

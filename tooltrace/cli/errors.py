@@ -115,6 +115,14 @@ def error_message(error: TooltraceError) -> str:
     return text
 
 
+EXTRAS = {
+    "clickhouse_connect": "clickhouse", "sqlglot": "clickhouse", "httpx": "demo", "stamina": "demo", "grpc": "grpc",
+    "mcp": "mcp", "mcp_types": "mcp", "google": "otlp", "urllib3": "otlp", "jinja2": "report", "starlette": "serve",
+    "uvicorn": "serve", "markdown_it": "serve",
+}  # fmt: skip
+"""The extra that has each optional package, by the name under which it is imported."""
+
+
 @contextmanager
 def explained() -> Iterator[None]:
     """End the program with one sentence for an exception that no command handles."""
@@ -123,6 +131,10 @@ def explained() -> Iterator[None]:
     except Exception as error:  # a fault of tooltrace, or of a library
         if os.environ.get(TRACEBACK, "") not in ("", "0"):
             raise
+        module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+        if module in EXTRAS:
+            hint = f"pip install 'tooltrace-recorder[{EXTRAS[module]}]'"
+            raise SystemExit(f"tooltrace: this needs the package {module}, which is not installed: {hint}") from None
         cause = " ".join(str(error).split())[:300] or "no message"
         raise SystemExit(
             clean(f"tooltrace: unexpected {type(error).__name__}: {cause} ({TRACEBACK}=1 prints the traceback)")

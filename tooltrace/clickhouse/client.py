@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, Final, TypeVar, get_args
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
@@ -110,6 +111,11 @@ class ClickHouseConnection:
                     f"the store {self.address} lacks a view: run tooltrace clickhouse init to create the views ({text})"
                 ) from error
             raise QueryError(text) from error
+
+
+def require_driver() -> None:
+    """Raise ImportError where the driver is missing: at once, and not as a server that may respond later."""
+    import_module("clickhouse_connect")
 
 
 def _parts(address: Address) -> SplitResult:

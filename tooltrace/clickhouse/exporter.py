@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tooltrace.clickhouse import SCHEMES
 from tooltrace.clickhouse.attribute_sql import quote_literal
-from tooltrace.clickhouse.client import ClickHouseConnection, first_line
+from tooltrace.clickhouse.client import ClickHouseConnection, first_line, require_driver
 from tooltrace.clickhouse.rows import lines, log_row, span_row
 from tooltrace.core.records import Record
 from tooltrace.errors import ConfigError, QueryError, StoreError
@@ -25,12 +25,13 @@ _KEYS: Final = {"traces": "SpanId", "logs": "Timestamp, EventName, SpanId, toStr
 
 
 def create(target: Target) -> Backfill:
-    """Create the destination of ``--endpoint``, or of ``$TOOLTRACE_STORE``. Raises ConfigError."""
+    """Create the destination of ``--endpoint``, or of ``$TOOLTRACE_STORE``. Raises ConfigError, ImportError."""
     address = address_of(target.endpoint) if target.endpoint else default_address()
     if address is None or address.scheme not in SCHEMES:
         raise ConfigError(
             "destination clickhouse needs an address: pass --endpoint clickhouse://host/database, or set $TOOLTRACE_STORE to it"
         )
+    require_driver()
     return Backfill(ClickHouseConnection(address), RecordEncoder(target.service, target.host, target.attributes))
 
 
