@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 ENVIRONMENTS = {"base": "", "serve": "[serve]", "demo": "[demo]"}
 PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
-FROM_NOTHING = {"README.md", "docs/tutorial.md"}
+FROM_NOTHING = {"README.md", "docs/reference/journal.md", "docs/tutorial.md"}
 """Pages whose reader begins in an empty folder; that of others has stores."""
 STORES = ("tooltrace", "agent", "one", "two", "other", "evaluation")
 
