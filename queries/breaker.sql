@@ -38,6 +38,7 @@
 --   time_open_ms     ms              time that the breaker would have been open, until the last attempt in the window
 --   saved_ms         ms              time spent in the prevented failures
 --   left_out         aside           attempts that did not finish
+--   refused          aside           attempts left out: refused, the tool was not run
 --   too_few          mark            attempts < min_n, or they are from fewer than 5 clusters
 --   clusters         count           conversations among would_block, or traces without a conversation
 --   design_effect    ratio           blocked attempts for each independent one that precision is as precise as
@@ -57,6 +58,7 @@ WITH RECURSIVE scoped AS (
         epoch_us(started_at) AS started_us,
         coalesce(known_ms(duration_ms), 0) AS duration_ms,
         is_finished(status, ending) AS finished,
+        coalesce(ending = 'refused', false) AS refused,
         coalesce(status = 'error', false) AS failed
     FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
@@ -157,7 +159,8 @@ per_cluster AS (
         count(*) FILTER (WHERE blocked AND failed) AS prevented,
         coalesce(sum(greatest(least(closed_us, last_started_us) - opened_us, 0)), 0) AS open_us,
         coalesce(sum(duration_ms) FILTER (WHERE blocked AND failed), 0) AS saved_ms,
-        count(*) FILTER (WHERE NOT finished) AS left_out
+        count(*) FILTER (WHERE NOT finished AND NOT refused) AS left_out,
+        count(*) FILTER (WHERE refused) AS refused
     FROM replayed
     GROUP BY ALL
 ),
@@ -172,6 +175,7 @@ counted AS (
         coalesce(sum(open_us), 0) / 1000.0 AS time_open_ms,
         coalesce(sum(saved_ms), 0) AS saved_ms,
         CAST(coalesce(sum(left_out), 0) AS BIGINT) AS left_out,
+        CAST(coalesce(sum(refused), 0) AS BIGINT) AS refused,
         count(*) FILTER (WHERE attempts > 0) AS clusters_of_attempts,
         count(*) FILTER (WHERE would_block > 0) AS clusters,
         clustered_n(prevented, would_block) AS effective,
@@ -196,6 +200,7 @@ SELECT
     time_open_ms,
     saved_ms,
     left_out,
+    refused,
     too_few_draws(clusters_of_attempts, attempts, $min_n) AS too_few,
     clusters,
     would_block / nullif(effective, 0) AS design_effect

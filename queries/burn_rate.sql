@@ -43,6 +43,7 @@
 --   short_low       low(burn_short)   95 % interval of burn_short
 --   short_high      high(burn_short)  95 % interval of burn_short
 --   left_out        aside            attempts of the group in the long window that did not finish
+--   refused         aside            attempts left out: refused, the tool was not run
 --   quiet           mark             the long or the short window has no finished attempt of the history: the burn is unknown
 --   too_few         mark             attempts < min_n, or they are from fewer than 5 clusters: read the interval
 --   clusters        count            conversations with finished attempts of the history in the long window, or traces without a conversation
@@ -70,6 +71,7 @@ scoped AS (
         cluster_hash AS own_cluster,
         (epoch_us((SELECT ends FROM settings)) - epoch_us(started_at)) / 1000000.0 AS age_s,
         is_finished(status, ending) AS finished,
+        coalesce(ending = 'refused', false) AS refused,
         coalesce(status = 'error', false) AS failed
     FROM attempts
     WHERE started_at < (SELECT ends FROM settings)
@@ -88,7 +90,8 @@ per_cluster AS (
         count(*) FILTER (WHERE age_s <= long_s AND finished AND failed) AS failures,
         count(*) FILTER (WHERE age_s <= short_s AND finished) AS short_group_attempts,
         count(*) FILTER (WHERE age_s <= short_s AND finished AND failed) AS short_failures,
-        count(*) FILTER (WHERE age_s <= long_s AND NOT finished) AS left_out
+        count(*) FILTER (WHERE age_s <= long_s AND NOT finished AND NOT refused) AS left_out,
+        count(*) FILTER (WHERE age_s <= long_s AND refused) AS refused
     FROM scoped
     CROSS JOIN pairs
     GROUP BY ALL
@@ -113,6 +116,7 @@ counted AS (
         sum(short_group_attempts) AS short_group_attempts,
         CAST(sum(short_failures) AS BIGINT) AS short_failures,
         CAST(sum(left_out) AS BIGINT) AS left_out,
+        CAST(sum(refused) AS BIGINT) AS refused,
         sum(1.0 * failures * failures) AS ss,
         sum(failures * cluster_n) AS sn,
         sum(group_attempts * cluster_n) AS group_nn,
@@ -179,6 +183,7 @@ SELECT
     short_low,
     short_high,
     left_out,
+    refused,
     attempts = 0 OR short_attempts = 0 AS quiet,
     too_few_draws(clusters, attempts, $min_n) AS too_few,
     CAST(clusters AS BIGINT) AS clusters,

@@ -100,7 +100,8 @@ WITH scoped AS (
         FROM attempts
     ) AS c
     LEFT JOIN judged AS j ON j.span_id = c.span_id
-    WHERE ($since IS NULL OR c.started_at >= $since)
+    WHERE coalesce(c.ending, '') <> 'refused'
+      AND ($since IS NULL OR c.started_at >= $since)
       AND ($until IS NULL OR c.started_at < $until)
       AND ($tool IS NULL OR c.tool = $tool)
 ),

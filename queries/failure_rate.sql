@@ -1,7 +1,7 @@
 -- Which tools fail, how often, and how certain is the rate?
 --
 -- One row per group. A failure is an attempt that reports status 'error', whether it returned or raised. An attempt that
--- was cancelled, abandoned, paused, declined or expired, or that reported no status, is not evidence about the tool: it
+-- was cancelled, abandoned, paused, declined, expired or refused, or that reported no status, is not evidence about the tool: it
 -- is excluded from numerator and denominator, and counted in a column of its own. A call failed if its last finished
 -- attempt failed; it is counted in the group of that attempt. Attempts outside the window are ignored.
 --
@@ -49,6 +49,7 @@
 --   paused        aside               attempts left out: paused for a person
 --   declined      aside               attempts left out: declined by a person
 --   expired       aside               attempts left out: no answer in time
+--   refused       aside               attempts left out: refused, the tool was not run
 --   unreported    aside               attempts left out: ended without a status
 --   clusters      count               conversations (or traces, or attempts) that the finished attempts belong to
 --   design_effect ratio               attempts / independent attempts that rate would be equally certain with; 1 if each cluster has one
@@ -192,6 +193,7 @@ counted AS (
         count(*) FILTER (WHERE ending = 'paused') AS paused,
         count(*) FILTER (WHERE ending = 'declined') AS declined,
         count(*) FILTER (WHERE ending = 'expired') AS expired,
+        count(*) FILTER (WHERE ending = 'refused') AS refused,
         count(*) AS total
     FROM (
         SELECT /* by names */ tool, /* end by */ finished, failed, from_cache, was_unread, by_heuristic, ending FROM scoped
@@ -236,21 +238,22 @@ summed AS (
         CAST(coalesce(sum(paused), 0) AS BIGINT) AS paused,
         CAST(coalesce(sum(declined), 0) AS BIGINT) AS declined,
         CAST(coalesce(sum(expired), 0) AS BIGINT) AS expired,
+        CAST(coalesce(sum(refused), 0) AS BIGINT) AS refused,
         CAST(coalesce(sum(total), 0) AS BIGINT) AS total
     FROM (
         SELECT /* by names */ tool, /* end by */ n, f, p, c, fc,
             0.0 AS nn_next, 0.0 AS ff_next, 0.0 AS fn_next, 0.0 AS pp_next, 0.0 AS pn_next, 0.0 AS cc_next, 0.0 AS fcfc_next, 0.0 AS fcc_next,
-            0 AS cached, 0 AS unread, 0 AS heuristic, 0 AS cancelled, 0 AS abandoned, 0 AS paused, 0 AS declined, 0 AS expired, 0 AS total
+            0 AS cached, 0 AS unread, 0 AS heuristic, 0 AS cancelled, 0 AS abandoned, 0 AS paused, 0 AS declined, 0 AS expired, 0 AS refused, 0 AS total
         FROM clustered
         UNION ALL
         SELECT /* by names */ tool, /* end by */ 0.0 AS n, 0.0 AS f, 0.0 AS p, 0.0 AS c, 0.0 AS fc,
             nn_next, ff_next, fn_next, pp_next, pn_next, cc_next, fcfc_next, fcc_next,
-            0 AS cached, 0 AS unread, 0 AS heuristic, 0 AS cancelled, 0 AS abandoned, 0 AS paused, 0 AS declined, 0 AS expired, 0 AS total
+            0 AS cached, 0 AS unread, 0 AS heuristic, 0 AS cancelled, 0 AS abandoned, 0 AS paused, 0 AS declined, 0 AS expired, 0 AS refused, 0 AS total
         FROM neighboured
         UNION ALL
         SELECT /* by names */ tool, /* end by */ 0.0 AS n, 0.0 AS f, 0.0 AS p, 0.0 AS c, 0.0 AS fc,
             0.0 AS nn_next, 0.0 AS ff_next, 0.0 AS fn_next, 0.0 AS pp_next, 0.0 AS pn_next, 0.0 AS cc_next, 0.0 AS fcfc_next, 0.0 AS fcc_next,
-            cached, unread, heuristic, cancelled, abandoned, paused, declined, expired, total
+            cached, unread, heuristic, cancelled, abandoned, paused, declined, expired, refused, total
         FROM counted
     ) AS clusters_and_counts
     GROUP BY ALL
@@ -283,7 +286,8 @@ SELECT
     paused,
     declined,
     expired,
-    total - attempts - cancelled - abandoned - paused - declined - expired AS unreported,
+    refused,
+    total - attempts - cancelled - abandoned - paused - declined - expired - refused AS unreported,
     clusters,
     attempts / nullif(effective, 0) AS design_effect,
     too_few_draws(clusters, attempts, $min_n) AS too_few,

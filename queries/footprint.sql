@@ -75,7 +75,7 @@ WITH scoped AS (
     FROM tool_calls
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
-      AND ending NOT IN ('paused', 'declined', 'expired')
+      AND ending NOT IN ('paused', 'declined', 'expired', 'refused')
 ),
 -- the parts of call_key() as numbers
 identified AS NOT MATERIALIZED (
@@ -89,7 +89,7 @@ identified AS NOT MATERIALIZED (
     FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
-      AND ending NOT IN ('paused', 'declined', 'expired')
+      AND ending NOT IN ('paused', 'declined', 'expired', 'refused')
 ),
 -- most calls have one attempt, and need no search for the last one
 multi_attempt_calls AS (
@@ -182,7 +182,7 @@ readers AS (
         WHERE trace_id IN (SELECT trace_id FROM model_calls)
           AND ($since IS NULL OR started_at >= $since)
           AND ($until IS NULL OR started_at < $until)
-          AND ending NOT IN ('paused', 'declined', 'expired')
+          AND ending NOT IN ('paused', 'declined', 'expired', 'refused')
     ) AS in_traces
     GROUP BY trace_id
     HAVING min(reader) = max(reader)

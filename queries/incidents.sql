@@ -46,6 +46,7 @@
 --   lasted_ms            ms     the same; for an open incident the time until its last attempt, as a minimum
 --   code                 text   error code of the first failure that has one
 --   unfinished           aside  attempts in the incident that did not finish
+--   refused              aside  attempts left out: refused, the tool was not run
 --   may_be_older         mark   the incident contains the first attempt of the window, and may have started earlier
 --   too_few              mark   attempts < min_n, or the failures are of one conversation of several, or the other attempts of fewer than 5 clusters
 --   by_chance            number  expected number of incidents as improbable as this one, at the tool's own rate; NULL if it never succeeded
@@ -68,6 +69,7 @@ WITH scoped AS NOT MATERIALIZED (
         attempt,
         span_id,
         cluster_hash AS cluster,
+        coalesce(ending = 'refused', false) AS refused,
         CASE WHEN is_finished(status, ending)
              THEN CASE WHEN status = 'error' THEN 1 ELSE 0 END END AS failed,
         CASE WHEN status = 'error' THEN code END AS code,
@@ -94,6 +96,7 @@ ordered AS (
             PARTITION BY history ORDER BY started_at, attempt, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS previous_failed
     FROM with_history
+    WHERE NOT refused
     WINDOW in_order AS (PARTITION BY history ORDER BY started_at, attempt, span_id)
 ),
 names AS (
@@ -348,6 +351,15 @@ counted AS (
     FROM incident_runs
     GROUP BY history, incident
 ),
+-- calls that the system refused from the start of an incident to its end
+refusals AS (
+    SELECT i.history, i.incident, count(*) AS refused
+    FROM counted AS i
+    JOIN bounds AS u ON u.history = i.history AND u.incident = i.incident
+    JOIN with_history AS a ON a.history = i.history
+    WHERE a.refused AND a.started_at >= i.started_at AND (u.up_at IS NULL OR a.started_at < u.up_at)
+    GROUP BY i.history, i.incident
+),
 incidents AS (
     SELECT
         /* by history names */ tool, /* end by */
@@ -360,6 +372,7 @@ incidents AS (
         c.rule,
         c.rule_grade,
         i.unfinished,
+        coalesce(r.refused, 0) AS refused,
         i.may_be_older,
         e.by_chance,
         e.by_bursts,
@@ -370,6 +383,7 @@ incidents AS (
     JOIN histories AS h ON h.history = i.history
     JOIN causes AS c ON c.history = i.history AND c.incident = i.incident
     JOIN bounds AS u ON u.history = i.history AND u.incident = i.incident
+    LEFT JOIN refusals AS r ON r.history = i.history AND r.incident = i.incident
     LEFT JOIN expected AS e ON e.history = i.history AND e.incident = i.incident
 ),
 grouped AS (
@@ -383,6 +397,7 @@ grouped AS (
         last_seen,
         /* unless by code */ code, /* end unless */
         unfinished,
+        refused,
         may_be_older,
         by_chance,
         by_bursts,
@@ -400,6 +415,7 @@ SELECT
     (epoch_us(coalesce(ended, last_seen)) - epoch_us(started)) / 1000.0 AS lasted_ms,
     /* unless by code */ code, /* end unless */
     unfinished,
+    refused,
     may_be_older,
     attempts < $min_n OR coalesce(few_clusters = 1, false) AS too_few,
     by_chance,

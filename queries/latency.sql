@@ -26,6 +26,7 @@
 --   time_to_first_item      ms     median time to the first item of a stream
 --   time_to_first_item_p95  ms     95th percentile of the time to the first item
 --   left_out                aside  attempts that did not finish, came from a cache, or have no duration
+--   refused                 aside  attempts left out: refused, the tool was not run
 --   cached                  aside  attempts among left_out that came from a cache
 --   untimed                 aside  attempts among left_out that finished without a duration
 --   untimed_share           share  untimed / finished attempts that ran: the share that the percentiles do not cover
@@ -51,6 +52,7 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
         CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms,
         is_finished(status, ending) AND NOT coalesce(cached, false) AS finished,
         is_finished(status, ending) AND coalesce(cached, false) AS from_cache,
+        coalesce(ending = 'refused', false) AS refused,
         is_finished(status, ending) AND NOT coalesce(cached, false) AND known_ms(duration_ms) IS NOT NULL AS timed,
         known_ms(first_item_ms) AS first_ms
     FROM attempts
@@ -63,6 +65,7 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
         CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN duration_ms END AS ms,
         is_finished(status, ending) AND NOT coalesce(cached, false) AS finished,
         is_finished(status, ending) AND coalesce(cached, false) AS from_cache,
+        coalesce(ending = 'refused', false) AS refused,
         is_finished(status, ending) AND NOT coalesce(cached, false) AND duration_ms IS NOT NULL AS timed,
         first_item_ms AS first_ms
     FROM pruned_attempts
@@ -83,7 +86,8 @@ summed AS (
         count(first_ms) FILTER (WHERE timed) AS streams,
         quantile_cont(first_ms, 0.5) FILTER (WHERE timed) AS time_to_first_item,
         quantile_cont(first_ms, 0.95) FILTER (WHERE timed) AS time_to_first_item_p95,
-        count(*) FILTER (WHERE NOT timed) AS left_out,
+        count(*) FILTER (WHERE NOT timed AND NOT refused) AS left_out,
+        count(*) FILTER (WHERE refused) AS refused,
         count(*) FILTER (WHERE from_cache) AS cached,
         count(*) FILTER (WHERE finished AND NOT timed) AS untimed,
         count(*) FILTER (WHERE finished) AS ran
@@ -180,6 +184,7 @@ SELECT
     time_to_first_item,
     time_to_first_item_p95,
     left_out,
+    refused,
     cached,
     untimed,
     untimed / nullif(ran, 0) AS untimed_share,

@@ -52,7 +52,7 @@
 WITH scoped AS NOT MATERIALIZED (
     SELECT *,
         is_finished(status, ending) AS finished,
-        ending NOT IN ('paused', 'declined', 'expired') AS executed,
+        ending NOT IN ('paused', 'declined', 'expired', 'refused') AS executed,
         ($until IS NULL OR started_at < $until) AS in_scope,
         -- whether the advice is followed is seen in the conversation; of the other attempts, in their call
         coalesce(next_action IN ('stop', 'ask_user', 'human_review') AND conversation_id IS NOT NULL, false) AS seen_in_conversation

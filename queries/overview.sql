@@ -35,6 +35,7 @@
 --   p95_low          low(p95)             95 % interval of p95 from order statistics, precise to one part in a thousand
 --   p95_high         high(p95)            95 % interval of p95
 --   left_out         aside                attempts that did not finish
+--   refused          aside                attempts left out: refused, the tool was not run
 --   too_few          mark                 attempts < min_n, or they are from fewer than 5 clusters: read the intervals, not the rates
 --   clusters         count                conversations among attempts, or traces without a conversation
 --   design_effect    ratio                attempts for each independent one that rate is as precise as
@@ -57,6 +58,7 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
         conversation_id,
         trace_id,
         is_finished(status, ending) AS finished,
+        coalesce(ending = 'refused', false) AS refused,
         coalesce(status = 'error' AND is_finished(status, ending), false)
             AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
         coalesce(rule_grade, '') = 'unread' AND is_finished(status, ending) AS was_unread,
@@ -74,6 +76,7 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
         ends_call,
         ends_retried_call,
         is_finished(status, ending) AS finished,
+        coalesce(ending = 'refused', false) AS refused,
         coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,
         coalesce(rule_grade, '') = 'unread' AND is_finished(status, ending) AS was_unread,
         CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN duration_ms END AS ms
@@ -88,7 +91,8 @@ attempts_counted AS (
         is_now,
         count(*) FILTER (WHERE finished) AS attempts,
         count(*) FILTER (WHERE failed) AS failures,
-        count(*) FILTER (WHERE NOT finished) AS left_out,
+        count(*) FILTER (WHERE NOT finished AND NOT refused) AS left_out,
+        count(*) FILTER (WHERE refused) AS refused,
         count(*) FILTER (WHERE was_unread) AS unread,
         count(ms) AS timed,
         quantile_cont(ms, 0.95) AS p95
@@ -232,6 +236,7 @@ SELECT
     least(p95, p95_from) AS p95_low,
     CASE WHEN p95_to IS NOT NULL THEN greatest(p95, p95_to) END AS p95_high,
     left_out,
+    refused,
     too_few_draws(clusters, attempts, $min_n) AS too_few,
     clusters,
     attempts / nullif(effective, 0) AS design_effect,

@@ -14,6 +14,7 @@
 --   attempts     count  attempts
 --   finished     count  finished attempts: they returned or raised, and reported a status
 --   failed       count  finished attempts with status 'error'
+--   refused      count  attempts left out: refused, the tool was not run
 --   confidence   count  attempts with a confidence
 --   labelled     count  finished attempts that were labelled right or wrong
 --   calibrated   count  finished attempts with a confidence that were labelled right or wrong
@@ -28,9 +29,10 @@
 -- next: query failure_rate --tool {tool}
 SELECT
     /* by */ tool, /* end by */
-    count(*) AS attempts,
+    count(*) FILTER (WHERE coalesce(ending, '') <> 'refused') AS attempts,
     count(*) FILTER (WHERE is_finished(status, ending)) AS finished,
     count(*) FILTER (WHERE is_finished(status, ending) AND status = 'error') AS failed,
+    count(*) FILTER (WHERE ending = 'refused') AS refused,
     count(confidence) AS confidence,
     count(*) FILTER (WHERE is_finished(status, ending) AND j.correct IS NOT NULL) AS labelled,
     count(*) FILTER (WHERE is_finished(status, ending) AND j.correct IS NOT NULL AND confidence IS NOT NULL) AS calibrated,

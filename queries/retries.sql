@@ -1,7 +1,7 @@
 -- What do retries cost, do they help, and are errors marked retryable correctly?
 --
 -- One row per group. Only finished attempts in the window count as attempts. Attempts that were cancelled, abandoned,
--- paused, declined or expired are not retries and are counted in left_out. A call, with all its attempts, is counted in the
+-- paused, declined or expired are not retries and are counted in left_out; refused ones in refused. A call, with all its attempts, is counted in the
 -- group of its last finished attempt. Success is any status except 'error'.
 --
 -- flag_precision: of the failed attempts that reported retryable and were retried, the share whose call succeeded in a
@@ -55,6 +55,7 @@
 --   ignored_retry_after  count                 gaps among waits_asked that are shorter than requested
 --   untimed              aside                 attempts without a duration: not in wasted_ms, and no gap starts at their end
 --   left_out             aside                 attempts that did not finish
+--   refused              aside                 attempts left out: refused, the tool was not run
 --   too_few              mark                  calls < min_n, or they are from fewer than 5 clusters
 --   clusters             count                 conversations among flagged_retried, or traces without a conversation
 --   design_effect        ratio                 flagged_retried for each independent one that flag_precision is as precise as
@@ -68,6 +69,7 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
     SELECT *,
         call_hash AS call_number,
         is_finished(status, ending) AS finished,
+        coalesce(ending = 'refused', false) AS refused,
         coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,
         known_ms(duration_ms) AS tool_ms,
         coalesce(known_ms(consumer_ms), 0) AS waited_ms
@@ -106,7 +108,8 @@ call_totals AS (
     SELECT
         call_number,
         count(*) FILTER (WHERE finished) AS attempts_n,
-        count(*) FILTER (WHERE NOT finished) AS unfinished,
+        count(*) FILTER (WHERE NOT finished AND NOT refused) AS unfinished,
+        count(*) FILTER (WHERE refused) AS refused,
         count(*) FILTER (WHERE failed) AS failures,
         count(*) FILTER (WHERE finished AND tool_ms IS NULL) AS untimed,
         sum(tool_ms) FILTER (WHERE finished) AS spent_ms,
@@ -135,7 +138,7 @@ repeated_ends AS (
         finished,
         failed,
         tool_ms,
-        attempts_n, unfinished, failures, untimed, spent_ms, flagged_again, flagged_good, unflagged_again, unflagged_good, flagged,
+        attempts_n, unfinished, refused, failures, untimed, spent_ms, flagged_again, flagged_good, unflagged_again, unflagged_good, flagged,
         gaps, violations, zero_gaps, shrinking_gaps, waits_asked, ignored
     FROM (SELECT c.*, t.* EXCLUDE (call_number) FROM chained AS c JOIN call_totals AS t ON t.call_number = c.call_number) AS with_totals
     WHERE span_id = end_span
@@ -166,12 +169,13 @@ repeated_clusters AS (
         sum(waits_asked) AS waits_asked,
         sum(ignored) AS ignored,
         sum(untimed) AS untimed,
-        sum(unfinished) AS unfinished
+        sum(unfinished) AS unfinished,
+        sum(refused) AS refused
     FROM repeated_ends
     GROUP BY ALL
 ),
 single_ends AS NOT MATERIALIZED (
-    SELECT /* by */ tool, /* end by */ cluster_hash AS cluster, started_at, finished, failed, retryable, tool_ms
+    SELECT /* by */ tool, /* end by */ cluster_hash AS cluster, started_at, finished, refused, failed, retryable, tool_ms
     FROM scoped
     WHERE call_number NOT IN (SELECT call_hash FROM repeated_calls)
 ),
@@ -185,7 +189,8 @@ single_totals AS (
         sum(tool_ms) FILTER (WHERE finished) AS spent_ms,
         count(*) FILTER (WHERE failed AND retryable) AS flagged,
         count(*) FILTER (WHERE finished AND tool_ms IS NULL) AS untimed,
-        count(*) FILTER (WHERE NOT finished) AS unfinished
+        count(*) FILTER (WHERE NOT finished AND NOT refused) AS unfinished,
+        count(*) FILTER (WHERE refused) AS refused
     FROM single_ends
     GROUP BY ALL
 ),
@@ -236,7 +241,7 @@ counted_rows AS (
     SELECT /* by names */ tool, /* end by */ text_key(row(/* by names */ tool, /* end by */ 1)) AS grp, calls, calls AS attempts,
         0 AS retried, 0 AS recovered, gave_up, wasted_ms, spent_ms, 0 AS flagged_again, 0 AS flagged_good, flagged,
         0 AS unflagged_again, 0 AS known_good, 0 AS gaps, 0 AS violations, 0 AS zero_gaps, 0 AS shrinking_gaps, 0 AS waits_asked,
-        0 AS ignored, untimed, unfinished, NULL AS again_before, NULL AS good_before, NULL AS known_before
+        0 AS ignored, untimed, unfinished, refused, NULL AS again_before, NULL AS good_before, NULL AS known_before
     FROM single_totals
 ),
 counted AS (
@@ -263,6 +268,7 @@ counted AS (
         coalesce(sum(ignored), 0) AS ignored,
         sum(untimed) AS untimed,
         sum(unfinished) AS unfinished,
+        sum(refused) AS refused,
         count(*) FILTER (WHERE flagged_again > 0) AS clusters,
         chained_clusters(flagged_good, flagged_again, good_before, again_before) AS precision_effective,
         chained_clusters(flagged_good, known_good, good_before, known_before) AS recall_effective
@@ -304,6 +310,7 @@ SELECT
     CAST(ignored AS BIGINT) AS ignored_retry_after,
     CAST(coalesce(untimed, 0) AS BIGINT) AS untimed,
     CAST(coalesce(unfinished, 0) AS BIGINT) AS left_out,
+    CAST(coalesce(refused, 0) AS BIGINT) AS refused,
     too_few_draws(clusters_of_calls, calls, $min_n) AS too_few,
     clusters,
     flagged_again / nullif(precision_effective, 0) AS design_effect

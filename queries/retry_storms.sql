@@ -35,6 +35,7 @@
 --   base_rate     number              failures / attempts of all other windows of the group; NULL if there is none
 --   rise_p        number              probability that any window has as many failures at a constant rate, at most 1
 --   left_out      aside               attempts that did not finish
+--   refused       aside               attempts left out: refused, the tool was not run
 --   clusters      count               conversations (or traces, or attempts) that the attempts of the window belong to
 --   design_effect ratio               attempts / independent attempts that failure_rate would be equally certain with
 --   too_few       mark                attempts < min_n, or fewer than 5 clusters of several attempts
@@ -49,7 +50,8 @@
 --   of attempts of Korn and Graubard 1998
 WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT *,
-        is_finished(status, ending) AS finished
+        is_finished(status, ending) AS finished,
+        coalesce(ending = 'refused', false) AS refused
     FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -79,7 +81,8 @@ clustered AS (
         CAST(count(*) FILTER (WHERE finished) AS DOUBLE) AS n,
         CAST(count(*) FILTER (WHERE finished AND status = 'error') AS DOUBLE) AS f,
         CAST(count(*) FILTER (WHERE finished AND attempt_no > 1) AS DOUBLE) AS r,
-        count(*) FILTER (WHERE NOT finished) AS left_out
+        count(*) FILTER (WHERE NOT finished AND NOT refused) AS left_out,
+        count(*) FILTER (WHERE refused) AS refused
     FROM numbered
     GROUP BY ALL
 ),
@@ -119,7 +122,8 @@ counted AS (
         sum(f * n_before + n * f_before) AS fn_next,
         sum(r * r_before) AS rr_next,
         sum(r * n_before + n * r_before) AS rn_next,
-        CAST(sum(left_out) AS BIGINT) AS left_out
+        CAST(sum(left_out) AS BIGINT) AS left_out,
+        CAST(sum(refused) AS BIGINT) AS refused
     FROM in_order
     GROUP BY ALL
     HAVING sum(n) > 0
@@ -189,6 +193,7 @@ SELECT
     o_f / nullif(o_n, 0) AS base_rate,
     rise_p,
     left_out,
+    refused,
     clusters,
     n / effective AS design_effect,
     too_few_draws(clusters, n, $min_n) AS too_few

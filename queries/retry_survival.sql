@@ -5,7 +5,7 @@
 -- not worse off than those that continued. naive is the share that did succeed within k attempts.
 --
 -- Only finished attempts in the window count as attempts. Attempts that were cancelled, abandoned, paused, declined or
--- expired are counted in left_out. Success is any status except 'error'; attempts after the first success are ignored. A
+-- expired are counted in left_out, refused ones are not. Success is any status except 'error'; attempts after the first success are ignored. A
 -- call is counted in the group of its first finished attempt: grouped by code, that is the error that came first.
 --
 -- The interval of km is Greenwood's on the log-log scale. It is undefined if nothing has succeeded yet (here: the Wilson
@@ -53,7 +53,8 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
         call_hash AS call_number,
         is_finished(status, ending) AS finished
     FROM attempts
-    WHERE ($since IS NULL OR started_at >= $since)
+    WHERE coalesce(ending, '') <> 'refused'
+      AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),

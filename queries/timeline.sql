@@ -28,6 +28,7 @@
 --   p50       ms          median of the time in the tool, without results from a cache
 --   p95       ms          95th percentile of the time in the tool
 --   left_out  aside       attempts that did not finish
+--   refused   aside       attempts left out: refused, the tool was not run
 --   too_few   mark        attempts < min_n, or they are from fewer than 5 clusters: read the interval, not the rate
 --   clusters  count       conversations with finished attempts, or traces without a conversation
 --   design_effect  ratio  attempts for each independent one that rate is as precise as
@@ -41,6 +42,7 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
         /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS cluster,
         epoch_us(started_at) / 1e6 AS at_s,
         is_finished(status, ending) AS finished,
+        coalesce(ending = 'refused', false) AS refused,
         coalesce(status = 'error' AND is_finished(status, ending), false)
             AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
         CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms
@@ -55,6 +57,7 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
         "cluster",
         epoch_us(started_at) / 1e6 AS at_s,
         is_finished(status, ending) AS finished,
+        coalesce(ending = 'refused', false) AS refused,
         coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,
         CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN duration_ms END AS ms
     FROM pruned_attempts
@@ -124,7 +127,8 @@ counted AS (
         c.seconds,
         count(*) FILTER (WHERE finished) AS attempts,
         count(*) FILTER (WHERE failed) AS failures,
-        count(*) FILTER (WHERE NOT finished) AS left_out,
+        count(*) FILTER (WHERE NOT finished AND NOT refused) AS left_out,
+        count(*) FILTER (WHERE refused) AS refused,
         quantile_cont(ms, [0.5, 0.95]) AS percentiles
     FROM scoped
     CROSS JOIN chosen AS c
@@ -147,6 +151,7 @@ SELECT
     percentiles[1] AS p50,
     percentiles[2] AS p95,
     left_out,
+    refused,
     too_few_draws(clusters, attempts, $min_n) AS too_few,
     clusters,
     attempts / nullif(effective, 0) AS design_effect

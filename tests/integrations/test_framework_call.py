@@ -122,12 +122,12 @@ def test_a_decorator_that_records_no_content_drops_the_arguments_of_the_framewor
 
 def test_ends_without_an_execution(calls: Calls) -> None:
     begin(call_id="c1").finish("paused")
-    begin(call_id="c1").rejected("INVALID_PARAM", "a must be a number")
+    begin(call_id="c1").refused("INVALID_PARAM", "a must be a number")
     begin(call_id="c2").cached(3)
-    paused, rejected, cached = calls()
+    paused, refused, cached = calls()
     assert (paused.status, paused.ending, paused.attempt) == (None, "paused", 1)
-    assert (rejected.code, rejected.duration_ms, rejected.attempt) == ("INVALID_PARAM", None, 1)
-    assert json.loads(rejected.attributes) == {"test.ran": False}
+    assert (refused.ending, refused.status, refused.duration_ms, refused.attempt) == ("refused", None, None, 1)
+    assert (refused.code, refused.error_message) == ("INVALID_PARAM", "a must be a number")
     assert (cached.cached, cached.status) == (True, "success")
 
 

@@ -138,7 +138,7 @@ def test_openai_agents_guardrails_end_a_call(calls: Calls) -> None:
         with pytest.raises(exceptions.AgentsException):
             tool("Oslo")
     found = [(call.ending, call.status, call.code, call.retryable) for call in calls()]
-    assert found == [("declined", None, None, None), ("raised", "error", "PERMISSION_DENIED", False)]
+    assert found == [("refused", None, "PERMISSION_DENIED", None), ("raised", "error", "PERMISSION_DENIED", False)]
 
 
 def test_openai_agents_tool_is_refused() -> None:

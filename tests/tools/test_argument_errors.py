@@ -41,7 +41,7 @@ def test_arguments_that_are_not_a_json_object_are_refused(calls: Calls, how: str
     assert "JSON object" in response.error.suggestion
     assert response.meta.rule == "registry"
     (call,) = calls()
-    assert (call.code, call.ending, call.status, call.rule) == ("INVALID_FORMAT", "returned", "error", "registry")
+    assert (call.code, call.ending, call.status, call.rule) == ("INVALID_FORMAT", "refused", None, None)
     assert call.arguments is not None
 
 
@@ -161,7 +161,7 @@ def test_a_validator_of_the_tools_own_that_fails_otherwise(calls: Calls, how: st
     response = run(ToolRegistry([tool]), how, "tool", {"odd": {"x": 1}})
     assert (response.status, response.code) == ("error", "NOT_FOUND")
     (call,) = calls()
-    assert (call.ending, call.error_type) == ("raised", "KeyError")
+    assert (call.ending, call.error_type) == ("refused", "KeyError")
 
 
 @both

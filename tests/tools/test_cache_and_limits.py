@@ -190,7 +190,7 @@ def test_the_registrys_limit(calls: Calls, how: str) -> None:
     registry.reset()
     assert run(registry, how, "a").ok
     limited = calls()[3]
-    assert (limited.tool, limited.code, limited.ending, limited.arguments) == ("a", "CALL_LIMIT", "returned", '{"x":1}')
+    assert (limited.tool, limited.code, limited.ending, limited.arguments) == ("a", "CALL_LIMIT", "refused", '{"x":1}')
     assert len(calls()) == 5
 
 

@@ -83,7 +83,7 @@ def test_a_hook_answers_instead(calls: Calls, how: str) -> None:
         return R.error("ACCESS_DENIED", "not you")
 
     assert run(ToolRegistry([add], hooks=[guard]), how, "add", {"a": 1}).code == "ACCESS_DENIED"
-    assert [(call.code, call.ending) for call in calls()] == [("ACCESS_DENIED", "returned")]
+    assert [(call.code, call.ending) for call in calls()] == [("ACCESS_DENIED", "refused")]
 
 
 @both
@@ -123,7 +123,7 @@ def test_a_hook_that_raises_is_named(calls: Calls, how: str, error: Exception) -
     response = run(ToolRegistry([add], hooks=[careless]), how, "add", {"a": 1})
     assert (response.code, response.error.type) == ("INTERNAL_ERROR", type(error).__name__)
     assert "careless failed: boom" in response.error.message
-    assert [(call.code, call.ending) for call in calls()] == [("INTERNAL_ERROR", "returned")]
+    assert [(call.code, call.ending) for call in calls()] == [("INTERNAL_ERROR", "refused")]
 
 
 @both

@@ -273,7 +273,7 @@ def test_resuming_without_the_tool_is_an_error(registry: ToolRegistry) -> None:
 
 def test_wrong_arguments_are_refused_before_the_review(registry: ToolRegistry, calls: Calls) -> None:
     assert registry.execute("delete", {"pth": "a"}).code == "INVALID_PARAM"
-    assert [call.ending for call in calls()] == ["returned"]
+    assert [call.ending for call in calls()] == ["refused"]
     assert rows("SELECT count(*) FROM gates") == [(0,)]
 
 

@@ -40,7 +40,7 @@ def _classes_ending(ending: Ending) -> tuple[str, ...]:
 
 _CANCELLED: Final = _classes_ending("cancelled")
 _PAUSED: Final = _classes_ending("paused")
-_DECLINED: Final = _classes_ending("declined")
+_REFUSED: Final = _classes_ending("refused")
 _HUMP, _SPLIT, _ENDING = r"([a-z0-9])([A-Z])", r"\1_\2", "_(ERROR|EXCEPTION|FAILURE|ERR)$"
 _CLASS: Final = r"^([A-Za-z_][A-Za-z0-9_]*\.)*[A-Z][A-Za-z0-9_]*[a-z][A-Za-z0-9_]*$"
 
@@ -108,7 +108,7 @@ def _ended(reader: Reader) -> str:
     return (
         f"multiIf(is_pydantic_ai AND {reader.has(SPAN, DEFERRED)}, 'paused', NOT failed, 'returned', "
         f"last_name IN ({quote_literals(_CANCELLED)}), 'cancelled', last_name = 'GeneratorExit', 'abandoned', "
-        f"last_name IN ({quote_literals(_PAUSED)}), 'paused', last_name IN ({quote_literals(_DECLINED)}), 'declined', {raised}, 'raised', 'returned')"
+        f"last_name IN ({quote_literals(_PAUSED)}), 'paused', last_name IN ({quote_literals(_REFUSED)}), 'refused', {raised}, 'raised', 'returned')"
     )
 
 
@@ -123,7 +123,7 @@ def _code() -> str:
         "last_name", {name: str(classification.code) for name, classification in _classifications().items()}, by_word
     )
     network = quote_literal(str(ToolErrorCode.NETWORK_ERROR))
-    return f"multiIf(ended = 'raised' AND {_is_failed_fetch()}, {network}, ended = 'raised', {raised}, {by_word})"
+    return f"multiIf(ended = 'raised' AND {_is_failed_fetch()}, {network}, ended IN ('raised', 'refused'), {raised}, {by_word})"
 
 
 def _rpc(number: int) -> str:
@@ -147,7 +147,7 @@ def columns() -> dict[str, str]:
     return {
         "status": "multiIf(ended NOT IN ('returned', 'raised'), NULL, failed, 'error', 'success')",
         "ending": "ended",
-        "code": "if(failed AND ended IN ('returned', 'raised'), known_code, NULL)",
+        "code": "if(failed AND ended IN ('returned', 'raised', 'refused'), known_code, NULL)",
         "error_type": f"multiIf(NOT failed OR ended IN ('paused', 'abandoned'), NULL, ended = 'raised', "
         f"replaceRegexpOne(ifNull(kind, {other}), '^builtins\\\\.', ''), nullIf(kind, {other}))",
         "error_message": f"multiIf(NOT failed OR ended = 'paused', NULL, {report}, coalesce(message, nullIf(kind, {other}), known_code), message)",

@@ -7,7 +7,7 @@ package define. The error types of the other protocols are mapped to these codes
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 NextAction = Literal["continue", "retry", "ask_user", "human_review", "stop"]
 """Next step that a tool advises its agent to take."""
@@ -49,6 +49,12 @@ class ToolErrorCode(StrEnum):
     def is_valid_code(cls, code: str) -> bool:
         """Whether ``code`` is a well-known code; other codes are allowed too."""
         return code in cls.get_all_codes()
+
+
+CALL_LIMIT: Final = "CALL_LIMIT"
+"""Code of a call that was refused because a limit of calls was reached."""
+BLOCKED: Final = "BLOCKED"
+"""Code of a call that a hook, a middleware, a guardrail or a rule refused without a code of its own."""
 
 
 class Advice(NamedTuple):

@@ -30,7 +30,7 @@ __all__ = [
     "ToolCall",
 ]
 
-ENDINGS: Final = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired")
+ENDINGS: Final = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired", "refused")
 """The values of ``ToolCall.ending``."""
 
 

@@ -26,6 +26,7 @@ from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
+from tooltrace.core.codes import BLOCKED
 from tooltrace.errors import ConfigError
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.framework_call import FrameworkCall, ended_outside, spec_for
@@ -41,6 +42,13 @@ _SESSION = "_tooltrace_session"
 """Attribute of the SDK's ``Query`` that holds the calls of its session."""
 _REFUSED = (("No such tool available", "NOT_FOUND"), ("InputValidationError", "INVALID_PARAM"))
 """Text in the message of a call that Claude Code did not execute, and the code that it means."""
+
+_RULES = frozenset(
+    {"rule", "mode", "subcommandResults", "hook", "sandboxOverride", "workingDir", "safetyCheck", "classifier"}
+)
+"""Reasons of a refusal that no person gave."""
+_STOPPED = ("interrupted", "cancelled")
+"""Why a call was not executed: somebody stopped the run."""
 
 _patches = MonkeyPatcher()
 
@@ -184,8 +192,13 @@ def _end(running: _OpenCall, message: Mapping[str, Any], block: Mapping[str, Any
     found = (each for each in message.get("tool_result_meta") or () if each.get("id") == block["tool_use_id"])
     notes: Mapping[str, Any] = next(found, {})
     decision = notes.get("permission_decision") or {}
-    if decision.get("decision") == "reject" or notes.get("non_execution_kind"):
-        call.finish("declined")
+    if notes.get("non_execution_kind") in _STOPPED:
+        call.finish("cancelled")
+    elif decision.get("decision") == "reject" or notes.get("non_execution_kind"):
+        if _by_rule(notes, decision):
+            call.refused(BLOCKED, text)
+        else:
+            call.finish("declined")
     elif not block.get("is_error"):
         result = message.get("tool_use_result")
         call.returned(content if result is None else result)
@@ -194,10 +207,16 @@ def _end(running: _OpenCall, message: Mapping[str, Any], block: Mapping[str, Any
     else:
         code = next((code for words, code in _REFUSED if words in text), None)
         if code is not None and text.startswith("<tool_use_error>"):
-            call.rejected(code, text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>"))
+            call.refused(code, text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>"))
         else:
             call.returned({"content": [{"type": "text", "text": text}], "isError": True})
     call.model_reads(text)
+
+
+def _by_rule(notes: Mapping[str, Any], decision: Mapping[str, Any]) -> bool:
+    """Whether a rule, a mode or a hook of Claude Code refused the call, and not a person or ``can_use_tool``."""
+    automatic = str(notes.get("non_execution_kind")).startswith("automode")
+    return automatic or decision.get("reason_type") in _RULES
 
 
 def _text(content: Any) -> str:
@@ -240,7 +259,7 @@ def _tool_error(original: Callable[..., Any]) -> Callable[..., Any]:
         if running is not None and error is not None:
             with suppress_faults("record"):
                 if type(error).__module__.startswith("jsonschema"):
-                    running.call.rejected("INVALID_PARAM", text)
+                    running.call.refused("INVALID_PARAM", text)
                 else:
                     running.error = error
         return original(text)

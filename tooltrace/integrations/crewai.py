@@ -155,9 +155,9 @@ def _finished(_source: Any, event: Any) -> None:
     output = event.output
     code = next((code for words, code in _NOT_RUN if isinstance(output, str) and words in output), None)
     if isinstance(output, str) and output.startswith(_BLOCKED):
-        call.finish("declined")
+        call.blocked(output)
     elif code is not None:
-        call.rejected(code, output)
+        call.refused(code, output)
     elif turn.call_id is None:
         _end_without_run(call, output, cached=event.from_cache)
 
@@ -178,7 +178,7 @@ def _unknown(source: Any, event: Any) -> None:
     turn = _turn.get() or _Turn()
     if turn.call is None:  # CrewAI looks for the tool several times
         turn.call = _begin(turn, source, event)
-        turn.call.rejected("NOT_FOUND", str(event.error))
+        turn.call.refused("NOT_FOUND", str(event.error))
 
 
 def _end_without_run(call: FrameworkCall, output: Any, *, cached: bool) -> None:
@@ -236,7 +236,7 @@ def _native(original: Callable[..., Any]) -> Callable[..., Any]:
                     agent=getattr(agent, "role", None),
                     model=getattr(agent, "llm", None),
                 )
-                turn.call.rejected("INVALID_FORMAT", str(text))
+                turn.call.refused("INVALID_FORMAT", str(text))
             if turn.call is not None:
                 _end_without_run(turn.call, text, cached=bool(fields.get("from_cache")))  # no effect if the tool ran
                 turn.call.model_reads(text)
@@ -350,13 +350,13 @@ def _run_async(original: Callable[..., Any]) -> Callable[..., Any]:
 def _returned(call: FrameworkCall, result: Any) -> None:
     limit = isinstance(result, str) and result.startswith("Tool '") and _NOT_RUN[1][0] in result
     if limit:
-        call.rejected("CALL_LIMIT", result)
+        call.refused("CALL_LIMIT", result)
     else:
         call.returned(result)
 
 
 def _raised(call: FrameworkCall, error: BaseException) -> None:
     if isinstance(error, ValueError) and _INVALID in str(error):
-        call.rejected("INVALID_PARAM", str(error))
+        call.refused("INVALID_PARAM", str(error))
     else:
         call.raised(error)

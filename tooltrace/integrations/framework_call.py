@@ -29,10 +29,12 @@ import orjson
 from msgspec.structs import replace
 from opentelemetry.context.context import Context
 
+from tooltrace.core.codes import BLOCKED
 from tooltrace.core.response import ToolResponse
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations import reviews
 from tooltrace.normalize import normalize
+from tooltrace.normalize.exceptions.reader import class_name
 from tooltrace.otel.sdk_internals import SPAN_KEY, attach, current_context, detach
 from tooltrace.otel.tool_span import ToolSpan
 from tooltrace.recording import context as contexts
@@ -207,14 +209,32 @@ class FrameworkCall:
             self._recorder.raised(self.attempt, error, duration_ns=None if ran else UNKNOWN)
         self._record_review(waits_for)
 
-    def rejected(self, code: str, message: str) -> None:
-        """End as a failure before the tool ran: an unknown tool, arguments that do not fit, a guardrail."""
-        self.failed(code, message, ran=False)
+    def refused(self, code: str, reason: str, *, error: BaseException | None = None) -> None:
+        """End without an execution, because the framework did not run the tool.
 
-    def failed(self, code: str, message: str, *, ran: bool = True) -> None:
+        ``code`` and ``reason`` say why: an unknown tool, arguments that do not fit, a limit, a hook, a guardrail.
+        ``error``: the exception that refused the call.
+        """
+        self.leave()
+        if self.attempt is not None and not self.ended:
+            with suppress_faults("record"):
+                self._recorder.refused(self.attempt, code, reason or code, "" if error is None else class_name(error))
+        self._record_review("confirmation")
+
+    def blocked(self, reason: str) -> None:
+        """End without an execution, because a hook or a guardrail blocked the call.
+
+        Where the call waited for a person, that person declined it.
+        """
+        if self._key is not None and reviews.pending.get(self._key) is not None:
+            self.finish("declined")
+        else:
+            self.refused(BLOCKED, reason)
+
+    def failed(self, code: str, message: str) -> None:
         """End as a failure that the framework reports with ``message``."""
         with suppress_faults("record"):
-            self.returned(ToolResponse.error(code, message or code), ran=ran)
+            self.returned(ToolResponse.error(code, message or code))
 
     def cached(self, result: Any) -> None:
         """End with a result that the framework had stored."""

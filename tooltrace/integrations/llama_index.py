@@ -116,7 +116,7 @@ def _end(call: FrameworkCall, output: Any) -> None:
     if output.exception is not None:
         call.raised(output.exception)
     elif output.is_error and output.raw_output is None:
-        call.rejected("NOT_FOUND", str(output.content))
+        call.refused("NOT_FOUND", str(output.content))
     elif output.is_error:
         call.failed("EXECUTION_ERROR", str(output.content))
     else:

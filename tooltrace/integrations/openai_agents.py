@@ -25,10 +25,13 @@ from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
+from tooltrace.core.codes import BLOCKED
 from tooltrace.errors import ConfigError
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.framework_call import FrameworkCall, spec_for
 from tooltrace.integrations.monkeypatch import MonkeyPatcher, PatchPoint
+from tooltrace.normalize import normalize
+from tooltrace.normalize.exceptions.control_flow import ending_of
 
 __all__ = ["FRAMEWORK", "install", "remove"]
 
@@ -159,12 +162,21 @@ def _approval(original: Callable[..., Any]) -> Callable[..., Any]:
                 call = _begin(options["func_tool"], options["tool_context"], self.public_agent)
                 if type(result.run_item).__name__ == "ToolApprovalItem":
                     call.finish("paused")
-                else:  # rejected by a person, or by a guardrail that runs before the approval
-                    call.finish("declined")
+                else:
+                    if _by_guardrail(self, result.output):
+                        call.refused(BLOCKED, str(result.output))
+                    else:
+                        call.finish("declined")
                     call.model_reads(result.output)
         return result
 
     return approval
+
+
+def _by_guardrail(batch: Any, words: Any) -> bool:
+    """Whether a guardrail that runs before the approval gave these ``words``, and not a person."""
+    behaviors = (getattr(each.output, "behavior", None) or {} for each in batch.tool_input_guardrail_results)
+    return any(each.get("type") == "reject_content" and each.get("message") == words for each in behaviors)
 
 
 def _rejection(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -190,16 +202,16 @@ def _execution(original: Callable[..., Any]) -> Callable[..., Any]:
         except BaseException as error:
             if body.call is None:  # a guardrail or a hook of the application raised before the tool ran
                 call = _begin(options["func_tool"], options["tool_context"], self.public_agent)
-                if type(error).__name__ == "ToolInputGuardrailTripwireTriggered":
-                    call.finish("declined")
-                else:
+                if ending_of(type(error)) == "raised":
+                    call.refused(normalize(error).code or BLOCKED, str(error), error=error)
+                else:  # a guardrail, or a cancellation
                     call.raised(error, ran=False)
             raise
         finally:
             _body.reset(token)
         if body.call is None:
             body.call = _begin(options["func_tool"], options["tool_context"], self.public_agent)
-            body.call.finish("declined")
+            body.call.blocked(str(result))
         if not _is_interrupted(result):
             body.call.model_reads(result)
         return result
@@ -228,7 +240,7 @@ def _invocation(original: Callable[..., Any]) -> Callable[..., Any]:
             and str(reported).startswith(_INVALID)
             and type(reported).__name__ == "ModelBehaviorError"
         ):
-            call.rejected("INVALID_PARAM", str(reported.__cause__ or reported))
+            call.refused("INVALID_PARAM", str(reported.__cause__ or reported))
         elif reported is not None:
             call.raised(reported)
         elif result.is_sdk_generated_error:
@@ -270,7 +282,7 @@ def _response(original: Callable[..., Any]) -> Callable[..., Any]:
                 for item in options["response"].output:
                     name = getattr(item, "name", None)
                     if name is not None and str(error) == f"Tool {name} not found in agent {agent.name}":
-                        _by_name(item, name, agent).rejected("NOT_FOUND", str(error))
+                        _by_name(item, name, agent).refused("NOT_FOUND", str(error))
             raise
 
     return response
@@ -282,7 +294,7 @@ def _not_found(original: Callable[..., Any]) -> Callable[..., Any]:
         with suppress_faults("record"):
             for each, item in zip(options["calls"], items, strict=True):
                 call = _by_name(each.tool_call, each.tool_name, options["agent"])
-                call.rejected("NOT_FOUND", str(item.output))
+                call.refused("NOT_FOUND", str(item.output))
                 call.model_reads(item.output)
         return items
 

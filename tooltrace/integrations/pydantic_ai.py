@@ -203,7 +203,7 @@ def _awaited(is_external: bool) -> str:
 
 
 def _reject(call: FrameworkCall, tool: Any, error: BaseException) -> None:
-    call.rejected("NOT_FOUND" if tool is None else "INVALID_PARAM", str(error))
+    call.refused("NOT_FOUND" if tool is None else "INVALID_PARAM", str(error))
 
 
 def _cause(error: BaseException) -> BaseException:

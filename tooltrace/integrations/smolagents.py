@@ -146,9 +146,9 @@ def _execution(original: Callable[..., Any]) -> Callable[..., Any]:
                 result = original(self, tool_name, arguments)
         except BaseException as error:
             if tool is None:
-                call.rejected("NOT_FOUND", str(error))
+                call.refused("NOT_FOUND", str(error))
             elif type(error).__name__ == "AgentToolCallError":
-                call.rejected("INVALID_PARAM", str(error))
+                call.refused("INVALID_PARAM", str(error))
             else:
                 call.raised(error.__cause__ or error)
             call.model_reads(str(error))

@@ -50,10 +50,10 @@ _outcomes: LruMap[AttemptOutcome] = LruMap(5_000)
 
 
 def remember_attempt(call: ToolCall) -> None:
-    """Remember the outcome of ``call`` if it failed or was not run, for a later message to the model."""
+    """Remember the outcome of ``call`` if it failed, was refused or was not run, for a later message to the model."""
     if call.ending in NOT_RUN:
         _outcomes.put(call.span_id, AttemptOutcome(ran=False))
-    elif call.status == "error":
+    elif call.status == "error" or call.ending == "refused":
         message, code = (call.error_message or "")[:MAX_REMEMBERED_CHARS], (call.code or "")[:MAX_REMEMBERED_CHARS]
         _outcomes.put(call.span_id, AttemptOutcome(ran=True, message=message, code=code))
 

@@ -240,7 +240,9 @@ def _add_exception(attempt: Attempt, error: ExceptionSummary, sanitizer: Sanitiz
     fields["error_message"] = sanitizer.sanitize_text("error_message", error.message or None)
     # the GeneratorExit of an abandoned attempt is the consumer's, not an error of the tool
     if attempt.ending != "abandoned":
-        fields["error_type"] = error.type
+        fields["error_type"] = error.type or None
+    if attempt.ending == "refused":
+        fields["code"] = error.code
     if attempt.ending == "raised":
         fields |= {"status": "error", "code": error.code, "retryable": error.retryable}
         fields |= {"rule": EXCEPTION, "rule_grade": "certain", "suggestion": error.suggestion}

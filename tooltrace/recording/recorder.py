@@ -19,6 +19,7 @@ from tooltrace.faults import faults, pass_on_signal, raised_by_signal, report_fa
 from tooltrace.normalize import Rule
 from tooltrace.normalize.exceptions import reader
 from tooltrace.normalize.exceptions.control_flow import ending_of, pauses
+from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.otel.attributes import AGENT_NAME
 from tooltrace.otel.pipeline import pipeline_for
 from tooltrace.otel.sdk_internals import SPAN_KEY, attach, current_context, global_provider
@@ -222,6 +223,8 @@ class Recorder:
                 set_result(attempt, error.args[0] if error.args else None)
             elif attempt.ending == "paused":
                 self._repeat_number(attempt)
+            elif attempt.ending == "refused":
+                self._refuse(attempt, reader.summarize(error))
             else:
                 attempt.error = reader.summarize(error)
                 if attempt.spec.retryable:
@@ -256,8 +259,21 @@ class Recorder:
                 self._repeat_number(attempt)
             self._end(attempt)
 
+    def refused(self, attempt: Attempt, code: str, reason: str, error_type: str = "") -> None:
+        """End ``attempt`` without an execution, because the system did not run the tool.
+
+        ``code`` and ``reason`` say why. ``error_type``: class of the exception that refused it.
+        """
+        with suppress_faults("record", lost=1):
+            self._refuse(attempt, ExceptionSummary(code, error_type, reason, None))
+            self._end(attempt)
+
+    def _refuse(self, attempt: Attempt, why: ExceptionSummary) -> None:
+        attempt.ending, attempt.error, attempt.duration_ns = "refused", why, None
+        self._repeat_number(attempt)
+
     def _repeat_number(self, attempt: Attempt) -> None:
-        """Give the execution that resumes a paused ``attempt`` the same attempt number."""
+        """Give the execution that follows a paused or refused ``attempt`` of the same call the same attempt number."""
         if attempt.call_id is not None:
             call = (attempt.call_context.conversation_id, attempt.spec.name, attempt.call_id)
             self._attempts.put(call, attempt.number - 1)

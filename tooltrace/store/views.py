@@ -90,11 +90,12 @@ CALLS: Final = View(
         "service": "Name of the service that recorded it.",
         "tool_version": "Version of the tool in the last attempt.",
         "attempts": "Number of executions of the call.",
+        "refused": "Number of times that the system did not run the tool: a limit, a breaker, a hook, an unknown tool, invalid arguments.",
         "started_at": "Start of the first attempt; UTC.",
         "ended_at": "End of the last attempt; UTC.",
         "status": "Status of the last attempt that reported one.",
         "ending": "Ending of the last attempt.",
-        "code": "Code of the last attempt that reported a status.",
+        "code": "Code of the last attempt that reported a status; if none did, of the last refusal.",
         "error_type": "Error type of the last attempt that reported a status.",
         "confidence": "Confidence of the last attempt that reported a status.",
         "recovered": "True if an attempt reported an error and the last one did not.",
@@ -111,18 +112,21 @@ SELECT
     arg_max(agent, attempt_order(attempt, started_at, span_id)) AS agent,
     arg_max(service, attempt_order(attempt, started_at, span_id)) AS service,
     arg_max(tool_version, attempt_order(attempt, started_at, span_id)) AS tool_version,
-    count(*) FILTER (WHERE ending NOT IN ('paused', 'declined', 'expired')) AS attempts,
+    count(*) FILTER (WHERE ending NOT IN ('paused', 'declined', 'expired', 'refused')) AS attempts,
+    count(*) FILTER (WHERE ending = 'refused') AS refused,
     min(started_at) AS started_at,
     max(attempt_end(started_at, duration_ms, consumer_ms)) AS ended_at,
     arg_max(status, attempt_order(attempt, started_at, span_id)) AS status,
     arg_max(ending, attempt_order(attempt, started_at, span_id)) AS ending,
-    arg_max_null(code, attempt_order(attempt, started_at, span_id)) FILTER (WHERE status IS NOT NULL) AS code,
+    CASE WHEN count(status) > 0
+        THEN arg_max_null(code, attempt_order(attempt, started_at, span_id)) FILTER (WHERE status IS NOT NULL)
+        ELSE arg_max_null(code, attempt_order(attempt, started_at, span_id)) FILTER (WHERE ending = 'refused') END AS code,
     arg_max_null(error_type, attempt_order(attempt, started_at, span_id)) FILTER (WHERE status IS NOT NULL) AS error_type,
     arg_max_null(confidence, attempt_order(attempt, started_at, span_id)) FILTER (WHERE status IS NOT NULL) AS confidence,
     coalesce(bool_or(status = 'error') AND arg_max(status, attempt_order(attempt, started_at, span_id)) <> 'error', false) AS recovered,
     count(*) FILTER (WHERE status = 'error') AS failures,
     sum(duration_ms) AS duration_ms,
-    sum(duration_ms) - coalesce(arg_max_null(duration_ms, attempt_order(attempt, started_at, span_id)), 0) AS wasted_ms,
+    sum(duration_ms) - coalesce(arg_max_null(duration_ms, attempt_order(attempt, started_at, span_id)) FILTER (WHERE coalesce(ending, '') <> 'refused'), 0) AS wasted_ms,
     arg_max(span_id, attempt_order(attempt, started_at, span_id)) AS last_span_id
 FROM tool_calls
 GROUP BY

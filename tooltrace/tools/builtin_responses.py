@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tooltrace.core.codes import NextAction, ToolErrorCode
+from tooltrace.core.codes import CALL_LIMIT, NextAction, ToolErrorCode
 from tooltrace.core.paused_call import PausedCall
 from tooltrace.core.response import ResponseMeta, ToolResponse
 from tooltrace.errors import near
 
 RULE = "registry"
 """Name of the rule in responses that the registry made."""
-
-CALL_LIMIT = "CALL_LIMIT"
-"""Code of a call beyond the limit."""
 
 PROVIDER_TOOL = "PROVIDER_TOOL"
 """Code of a call to a tool that the provider of the model runs."""

@@ -54,6 +54,8 @@ class CallExecution:
         self._started = perf_counter_ns()
         self._attempt = begin(self._recorder, prepared)
         self._failures: list[tuple[ToolResponse, Exception]] = []
+        self._ran = False
+        """Whether the tool was run, or its response came from the cache."""
         self._read: tuple[ToolResponse, Any] | None = None
         """The response that the rules read from the tool's result, and that result."""
         self._token: Any = None
@@ -93,6 +95,7 @@ class CallExecution:
         values = call.arguments | injected
         key = key_of(tool, values)
         cached = None if key is None else self._state.cache.get(key)
+        self._ran = True
         return BoundCall(tool, key, values) if cached is None else cached
 
     def answer(self, ready: BoundCall, result: Any) -> ToolResponse:
@@ -128,7 +131,10 @@ class CallExecution:
         response = response.model_copy(update={"meta": self._meta(response.meta, elapsed)})
         if self._attempt is None:
             return response
-        if error is None:
+        why = response.error
+        if why is not None and not (self._ran or response.ok):
+            self._recorder.refused(self._attempt, why.code, why.message, why.type or "")
+        elif error is None:
             self._recorder.returned(self._attempt, with_failed_value(response, result), duration_ns=elapsed)
         else:
             self._recorder.raised(self._attempt, error, duration_ns=elapsed)

@@ -94,8 +94,8 @@ def test_a_hook_that_refuses_ends_the_call(agent_of: Callable, calls: Callable, 
     agent = agent_of([tool_], [(tool_.__name__, {"a": 1, "b": 2}, "call_1")], tool_hooks=[guard])
     agent.run("go") if how == "run" else asyncio.run(agent.arun("go"))
     (call,) = calls()
-    assert (call.ending, call.error_type, call.code) == ("raised", "PermissionError", "PERMISSION_DENIED")
-    assert call.attributes == call.attributes and '"agno.ran":false' in call.attributes
+    assert (call.ending, call.error_type, call.code) == ("refused", "PermissionError", "PERMISSION_DENIED")
+    assert (call.status, call.error_message) == (None, "not you")
     assert agent.model.seen[-1] == [("call_1", "not you")]
 
 
@@ -217,11 +217,11 @@ def test_calls_that_agno_refuses_are_recorded(agent_of: Callable, calls: Callabl
     agent = agent_of([add], *turns, tool_call_limit=2)
     agent.run("go", session_id="s") if how == "run" else asyncio.run(agent.arun("go", session_id="s"))
     among = [("call_10", "add", "success", None), ("call_11", "add", "success", None)]
-    among.insert(2 if how == "run" else 0, ("call_12", "add", "error", "CALL_LIMIT"))  # Agno refuses before it gathers
+    among.insert(2 if how == "run" else 0, ("call_12", "add", None, "CALL_LIMIT"))  # Agno refuses before it gathers
     assert [(c.call_id, c.tool, c.status, c.code) for c in calls()] == [
-        ("call_1", "nobody", "error", "NOT_FOUND"),
-        ("call_2", "add", "error", "INVALID_FORMAT"),
-        ("call_3", "add", "error", "INVALID_FORMAT"),
+        ("call_1", "nobody", None, "NOT_FOUND"),
+        ("call_2", "add", None, "INVALID_FORMAT"),
+        ("call_3", "add", None, "INVALID_FORMAT"),
         *among,
     ]
     refused = {c.call_id: c for c in calls()}
@@ -229,8 +229,7 @@ def test_calls_that_agno_refuses_are_recorded(agent_of: Callable, calls: Callabl
     assert refused["call_2"].arguments == '{"value":"{not json"}'
     assert {c.agent for c in calls()} == {"clerk"}
     assert {c.conversation_id for c in calls()} == {"s"}
-    assert refused["call_12"].duration_ms is None
-    assert refused["call_12"].next_action == "stop"
+    assert (refused["call_12"].ending, refused["call_12"].duration_ms) == ("refused", None)
 
 
 def test_a_call_to_an_agent_without_tools_is_recorded(agent_of: Callable, calls: Callable) -> None:
@@ -242,7 +241,11 @@ def test_a_call_to_an_agent_without_tools_is_recorded(agent_of: Callable, calls:
 def test_arguments_that_do_not_fit_are_the_callers_fault(agent_of: Callable, calls: Callable) -> None:
     agent_of([add], [("add", {"a": "many", "b": 2}, "call_1")]).run("go")
     (call,) = calls()
-    assert (call.status, call.code, call.error_type.rpartition(".")[2]) == ("error", "INVALID_PARAM", "ValidationError")
+    assert (call.ending, call.code, call.error_type.rpartition(".")[2]) == (
+        "refused",
+        "INVALID_PARAM",
+        "ValidationError",
+    )
     assert call.arguments == '{"a":"many","b":2}'
 
 

@@ -95,9 +95,9 @@ async def test_calls_of_every_kind(
         "t3": ("mcp__shop__add", "success", "returned", None),
         "t4": ("mcp__shop__read", "error", "raised", "NOT_FOUND"),
         "t5": ("scales", "success", "returned", None),
-        "t6": ("mcp__shop__add", "error", "returned", "INVALID_PARAM"),
-        "t7": ("Nosuch", "error", "returned", "NOT_FOUND"),
-        "t8": ("Read", "error", "returned", "INVALID_PARAM"),
+        "t6": ("mcp__shop__add", None, "refused", "INVALID_PARAM"),
+        "t7": ("Nosuch", None, "refused", "NOT_FOUND"),
+        "t8": ("Read", None, "refused", "INVALID_PARAM"),
         "t9": ("Write", None, "declined", None),
     }
     assert json.loads(found["t1"].result)["file"]["content"] == "hello", "a built-in tool's structured result"

@@ -154,7 +154,7 @@ def test_a_hook_that_blocks_a_call(installed: None, calls: Calls) -> None:
     finally:
         unregister_before_tool_call_hook(block)
     (call,) = calls()
-    assert (call.status, call.ending) == (None, "declined")
+    assert (call.status, call.ending, call.code) == (None, "refused", "BLOCKED")
 
 
 def test_parallel_calls_are_not_mixed_up(installed: None, calls: Calls) -> None:

@@ -184,7 +184,7 @@ def test_a_tool_that_is_not_there_is_on_record(run, call, calls, kind):
     run(kind, [call("nope", {"x": 1}, "call_1")])
     (found,) = calls()
     assert (found.tool, found.call_id, found.agent) == ("nope", "call_1", "bob")
-    assert (found.status, found.code) == ("error", "NOT_FOUND")
+    assert (found.ending, found.status, found.code) == ("refused", None, "NOT_FOUND")
     assert json.loads(found.arguments) == {"x": 1}
 
 
@@ -215,7 +215,7 @@ def test_a_function_that_the_loop_does_not_look_for_is_not_found(run, call, call
 def test_arguments_that_are_not_json_are_recorded(run, call, calls, kind):
     run(kind, [call("add", "{broken", "call_1")])
     (found,) = calls()
-    assert (found.tool, found.call_id, found.status, found.code) == ("add", "call_1", "error", "INVALID_FORMAT")
+    assert (found.tool, found.call_id, found.ending, found.code) == ("add", "call_1", "refused", "INVALID_FORMAT")
     assert json.loads(found.arguments) == {"input": "{broken"}
 
 
@@ -251,7 +251,7 @@ def test_calls_without_a_model_id_are_recorded_once_each(run, call, calls, kind,
         [call("add", {"a": 1, "b": 2}, call_id), call("add", {"a": 3, "b": 4}, call_id), call("nope", {}, call_id)],
     )
     found = calls()
-    assert sorted((each.tool, each.status) for each in found) == [("add", "success")] * 2 + [("nope", "error")]
+    assert sorted((each.tool, each.ending) for each in found) == [("add", "returned")] * 2 + [("nope", "refused")]
     assert all(each.call_id == each.span_id for each in found)
     assert {each.agent for each in found} == {"bob"}
 

@@ -124,9 +124,9 @@ def test_an_unknown_tool_and_an_open_circuit_are_on_record(registry, make_tool, 
     assert registry.execute_tool("add", {"a": 1, "b": 1}).error_info["code"] == "CIRCUIT_OPEN"
     assert registry.execute_tool("nope", {}).error_info["code"] == "NOT_FOUND"
     opened, unknown = calls()
-    assert (opened.tool, opened.status, opened.code) == ("add", "error", "CIRCUIT_OPEN")
+    assert (opened.tool, opened.ending, opened.status, opened.code) == ("add", "refused", None, "CIRCUIT_OPEN")
     assert json.loads(opened.arguments) == {"a": 1, "b": 1}
-    assert (unknown.tool, unknown.status, unknown.code) == ("nope", "error", "NOT_FOUND")
+    assert (unknown.tool, unknown.ending, unknown.status, unknown.code) == ("nope", "refused", None, "NOT_FOUND")
 
 
 def test_the_circuit_opens_after_as_many_failures_as_without_recording(registry, make_tool, calls):
@@ -137,6 +137,26 @@ def test_the_circuit_opens_after_as_many_failures_as_without_recording(registry,
     codes = [registry.execute_tool("bad", {}).error_info["code"] for _ in range(5)]
     assert codes == ["INTERNAL_ERROR"] * 3 + ["CIRCUIT_OPEN"] * 2
     assert [call.code for call in calls()] == codes
+
+
+def test_what_the_breaker_refuses_is_no_failure_of_the_tool(registry, calls, store):
+    ran = []
+
+    def flaky(_):
+        ran.append(None)
+        if len(ran) > 9:
+            raise TimeoutError("late")
+        return "ok"
+
+    registry.register_function(flaky)
+    for _ in range(60):
+        registry.execute_tool("flaky", "x")
+    assert len(calls()) == 60
+    tt.flush()
+    figures = tt.query("failure_rate", store=store).project("attempts, failures, refused").fetchall()
+    assert (len(ran), figures) == (12, [(12, 3, 48)])
+    replayed = tt.query("breaker", store=store).project("would_block, prevented, refused").fetchall()
+    assert replayed == [(0, 0, 48)], "a replay of a breaker is over executions, not over what another refused"
 
 
 def test_tools_that_a_tool_calls_are_calls_of_their_own(registry, make_tool, calls):

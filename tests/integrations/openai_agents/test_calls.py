@@ -211,8 +211,8 @@ def test_guardrails_that_stop_a_call(installed: None, calls: Calls, store: Path)
     with pytest.raises(agents.ToolInputGuardrailTripwireTriggered):
         run(agent_of([function_tool(add, tool_input_guardrails=[trip])], [("add", {"a": 1, "b": 2}, "c2")]))
     assert {name: (call.status, call.ending) for name, call in by_id(calls).items()} == {
-        "c1": (None, "declined"),
-        "c2": (None, "declined"),
+        "c1": (None, "refused"),
+        "c2": (None, "refused"),
     }
     assert messages(store) == {"c1": "not this"}
 

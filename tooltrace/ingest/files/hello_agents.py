@@ -21,6 +21,7 @@ from tooltrace.core.response import ResponseMeta, Status, ToolResponse
 from tooltrace.ingest.call_builder import ExternalCall, build_call, stable_id
 from tooltrace.ingest.files.reader import Format, TraceFile, parsed
 from tooltrace.normalize import normalize
+from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.otel.timestamps import nanoseconds
 from tooltrace.recording.logger import MAX_DURATION_MS
 from tooltrace.recording.settings import Settings
@@ -180,9 +181,11 @@ class _Sessions:
             pending = self._pending_call(line, payload, session)
         elif duration is None:
             duration = _between(pending.at, _moment(line.get("ts")))
-        return pending.external(
-            result=_result(payload), duration_ns=None if duration is None else round(duration * 1e6)
-        )
+        result = _result(payload)
+        refusal = _refusal(result)
+        if refusal is not None:
+            return pending.external(ending="refused", error=refusal)
+        return pending.external(result=result, duration_ns=None if duration is None else round(duration * 1e6))
 
     def _pending_call(self, line: dict[str, Any], payload: dict[str, Any], session: str | None) -> _PendingCall:
         tool, at, step = _text(payload.get("tool_name")), _moment(line.get("ts")), str(line.get("step"))
@@ -223,6 +226,15 @@ def _result(payload: dict[str, Any]) -> Any:
         return _stated(payload, status, result)
     members = {name: value for name, value in payload.items() if name not in _ABOUT and value is not None}
     return result if "result" in members and _VERDICTS.isdisjoint(members) else members or None
+
+
+def _refusal(result: Any) -> ExceptionSummary | None:
+    """Return why the tool was not run; None where it ran. Only the breaker of the registry answers CIRCUIT_OPEN."""
+    if str(ToolErrorCode.CIRCUIT_OPEN) not in (result if isinstance(result, str) else str(result)):
+        return None
+    error = normalize(result).error
+    refused = error is not None and error.code == ToolErrorCode.CIRCUIT_OPEN
+    return ExceptionSummary(error.code, "", error.message, None) if refused and error is not None else None
 
 
 def _stated(payload: dict[str, Any], status: Status, result: Any) -> ToolResponse:

@@ -64,6 +64,8 @@ def outcome_of(call: SpanToolCall, rules: tuple[Rule, ...]) -> CallOutcome:
         return CallOutcome("paused")
     if ending == "returned":
         return CallOutcome("returned", None, _reported(call))
+    if ending == "refused":
+        return CallOutcome(ending, by_name(kind or "", message))
     if ending != "raised":
         return CallOutcome(ending, ExceptionSummary(UNDECIDED.code, kind or "", message, None))
     if exception is not None or _is_class(kind):

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tooltrace.core.response import ToolResponse
+from tooltrace.core.codes import CALL_LIMIT
 from tooltrace.integrations.agno import model_messages
 from tooltrace.integrations.agno.call_context import (
     AgnoContext,
@@ -16,7 +16,6 @@ from tooltrace.integrations.agno.call_context import (
     span_id,
 )
 from tooltrace.recording.config import get_recorder
-from tooltrace.recording.recorder import UNKNOWN
 
 
 def record_unusable_calls(
@@ -29,23 +28,22 @@ def record_unusable_calls(
         arguments = _arguments(requested.get(message.tool_call_id, {}).get("arguments"))
         if name in functions:
             context = context_for_function(functions[name], message.tool_call_id)
-            _record(context, arguments, ToolResponse.error("INVALID_FORMAT", str(message.content)), message)
+            _record(context, arguments, "INVALID_FORMAT", message)
         else:
             context = _of_the_same_agent(functions, name, message.tool_call_id)
-            _record(context, arguments, ToolResponse.error("NOT_FOUND", str(message.content)), message)
+            _record(context, arguments, "NOT_FOUND", message)
 
 
 def over_the_limit(call: Any, answer: Any) -> None:
     """Record that Agno answered ``call``, a ``FunctionCall``, with the message ``answer`` instead of executing it."""
-    response = ToolResponse.error("CALL_LIMIT", str(answer.content), retryable=False, next_action="stop")
-    _record(context_for_function(call.function, call.call_id), call.arguments, response, answer)
+    _record(context_for_function(call.function, call.call_id), call.arguments, CALL_LIMIT, answer)
 
 
-def _record(context: AgnoContext, arguments: Any, response: ToolResponse, message: Any) -> None:
+def _record(context: AgnoContext, arguments: Any, code: str, message: Any) -> None:
     recorder = get_recorder()
     attempt = context.begin(recorder, arguments)
     if attempt is not None:
-        recorder.returned(attempt, response, duration_ns=UNKNOWN)
+        recorder.refused(attempt, code, str(message.content))
         model_messages.record_message(recorder, message, span_id(attempt))
 
 

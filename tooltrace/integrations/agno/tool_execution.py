@@ -20,6 +20,8 @@ from tooltrace.integrations.agno.call_context import AgnoContext, context_for_fu
 from tooltrace.integrations.agno.event_stream import cancelled, is_cancellation
 from tooltrace.integrations.agno.human_review import Answered, answered_by
 from tooltrace.normalize import normalize
+from tooltrace.normalize.exceptions.control_flow import ending_of
+from tooltrace.normalize.exceptions.reader import class_name
 from tooltrace.recording import decorator
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.config import get_recorder
@@ -78,6 +80,8 @@ class Execution:
         """Record that ``error`` left the tool."""
         if is_cancellation(error):
             cancelled(self.recorder, attempt, error)
+        elif _unfit_arguments(error):
+            self.recorder.refused(attempt, "INVALID_PARAM", str(error), class_name(error))
         else:
             self.recorder.raised(attempt, error)
 
@@ -127,12 +131,16 @@ class Execution:
         if attempt is None:
             return
         attempt.backdate(elapsed)
-        if not isinstance(result, BaseException):
-            self.recorder.returned(attempt, result, duration_ns=elapsed)
-        elif is_cancellation(result):
+        raised = isinstance(result, BaseException)
+        if raised and is_cancellation(result):
             cancelled(self.recorder, attempt, result)
-        else:
+        elif raised and ending_of(type(result)) != "raised":
             self.recorder.raised(attempt, result, duration_ns=elapsed)
+        elif (why := normalize(result, rules=self.recorder.settings.rules).error) is not None and not self.cached:
+            # a hook answered with an error or raised, or the arguments do not fit
+            self.recorder.refused(attempt, why.code, why.message, class_name(result) if raised else "")
+        else:
+            self.recorder.returned(attempt, result, duration_ns=elapsed)
 
 
 def _recorded_by_decorator(error: BaseException) -> bool:
@@ -143,3 +151,12 @@ def _recorded_by_decorator(error: BaseException) -> bool:
             return True
         trace = trace.tb_next
     return False
+
+
+def _unfit_arguments(error: BaseException) -> bool:
+    """Whether pydantic, with which Agno validates the arguments, raised ``error`` before it called the tool."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    module = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
+    return type(error).__name__ == "ValidationError" and module == "pydantic._internal._validate_call"

@@ -93,7 +93,7 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
             elif tool_context.tool_confirmation is not None and not tool_context.tool_confirmation.confirmed:
                 call.finish("declined")
             elif _is_rejection(tool, result):
-                call.rejected("INVALID_PARAM", str(result["error"]))
+                call.refused("INVALID_PARAM", str(result["error"]))
             else:
                 call.returned(result)
 
@@ -107,7 +107,7 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
             return
         with suppress_faults("record", lost=1):
             if _is_unknown(tool):
-                call.rejected("NOT_FOUND", str(error).partition("\n")[0])
+                call.refused("NOT_FOUND", str(error).partition("\n")[0])
             else:
                 call.raised(error)
 

@@ -144,7 +144,8 @@ def _record_shown_text(recording: Recording, agent: Any, text: Any) -> None:
     if not recording.answered:
         registry = agent.tool_registry
         there = tool_in(registry, recording.tool) is not None or function_in(registry, recording.tool) is not None
-        recording.result = text if there or registry is None else ToolResponse.error("NOT_FOUND", str(text))
+        recording.unusable = not there and registry is not None
+        recording.result = ToolResponse.error("NOT_FOUND", str(text)) if recording.unusable else text
 
 
 def _record_messages(agent: Any, tool_calls: Any, results: Any, recordings: dict[Call, Recording]) -> None:
@@ -176,6 +177,7 @@ def _record_unrun(agent: Any, name: str, call_id: str | None, sent: Any, text: s
         recording.duration_ns = UNKNOWN
         recording.seen_text = text
         recording.result = _result_of_loop(agent, name, arguments, text)
+        recording.unusable = isinstance(recording.result, ToolResponse) and not recording.result.ok
 
 
 def _result_of_loop(agent: Any, name: str, arguments: Any, text: str) -> Any:

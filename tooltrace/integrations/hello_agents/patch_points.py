@@ -79,6 +79,7 @@ def run_with_timing(original: Function, *, base: bool) -> Function:
         with suppress_faults("begin"):
             joined = expected_tool(tool) or awaited(tool, sent)
             recording = joined or Recording(tool.name, sent, target=tool)
+            recording.ran = True
             step = _tool_step(recording, tool, base=base, opens=joined is None)
             if base and accepts_proxy(original):
                 target = AgentProxy(tool, run=recording.watch(tool.run))
@@ -97,6 +98,7 @@ def arun_with_timing(original: Function, agent_class: type, *, base: bool) -> Fu
         with suppress_faults("begin"):
             joined = expected_tool(tool)
             recording = joined or _awaiting(tool, sent, agent_class)
+            recording.ran = True
             step = _tool_step(recording, tool, base=base, opens=joined is None, key=(id(tool), id(sent)))
             if base and accepts_proxy(original):
                 target = AgentProxy(tool, arun=recording.watch_async(tool.arun))
@@ -145,6 +147,7 @@ def _dispatch(registry: Any, name: Any, sent: Any) -> Step:
     tool = tool_in(registry, name)
     joined = expected_name(name)
     recording = joined or Recording(name, model_arguments(sent, parsed=tool is not None), target=tool)
+    recording.unusable = tool is None and function_in(registry, name) is None
     return Step(recording, ExpectedCall(recording, tool) if tool is not None else None, opens=joined is None)
 
 

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, Self
 
 from msgspec.structs import replace
 
+from tooltrace.core.codes import ToolErrorCode
+from tooltrace.core.response import ErrorInfo
 from tooltrace.faults import suppress_faults
 from tooltrace.normalize import normalize
 from tooltrace.normalize.exceptions.reader import class_name
@@ -58,6 +60,10 @@ class Recording:
         """The text that the model receives."""
         self.failure: str | None = None
         """Class of the exception that the package turned into a response."""
+        self.ran = False
+        """Whether the tool or the function is known to have run."""
+        self.unusable = False
+        """Whether the package answered in place of the tool: an unknown name, or arguments that are not JSON."""
 
     @property
     def answered(self) -> bool:
@@ -94,7 +100,10 @@ class Recording:
             if error is not None:
                 self._recorder.raised(self._attempt, error)
             elif self.answered:
-                self._recorder.returned(self._attempt, self._answer(), duration_ns=self.duration_ns)
+                if (refusal := self._refusal(self._attempt)) is not None:
+                    self._recorder.refused(self._attempt, refusal.code, refusal.message)
+                else:
+                    self._recorder.returned(self._attempt, self._answer(), duration_ns=self.duration_ns)
                 self._record_message(self._recorder, self._attempt)
             else:
                 self._recorder.finish_unknown(self._attempt)
@@ -107,6 +116,7 @@ class Recording:
         """Wrap ``function`` to keep the class of its exceptions, which the package turns into responses."""
 
         def watched(*args: Any, **kwargs: Any) -> Any:
+            self.ran = True
             try:
                 return function(*args, **kwargs)
             except Exception as error:
@@ -119,6 +129,7 @@ class Recording:
         """Wrap a coroutine function as ``watch`` does."""
 
         async def watched(*args: Any, **kwargs: Any) -> Any:
+            self.ran = True
             try:
                 return await function(*args, **kwargs)
             except Exception as error:
@@ -149,6 +160,17 @@ class Recording:
         if self.seen_text is not None:
             span_id = attempt.hex_id
             recorder.record_model_message(attempt.call_id or span_id, self.seen_text, style="openai", span_id=span_id)
+
+    def _refusal(self, attempt: Attempt) -> ErrorInfo | None:
+        """Return why the package did not run the tool; None where it may have run.
+
+        Only the breaker of the package's registry answers CIRCUIT_OPEN for a tool that did not run.
+        """
+        if self.ran:
+            return None
+        error = normalize(self.result, rules=attempt.rules).error
+        refused = error is not None and (self.unusable or error.code == ToolErrorCode.CIRCUIT_OPEN)
+        return error if refused else None
 
     def _answer(self) -> Any:
         """Return the result; an error that was an exception gets the exception's class."""

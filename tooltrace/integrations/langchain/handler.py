@@ -92,6 +92,8 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
             return
         if ending_of(type(error)) == "paused":
             call.finish("paused", waits_for="input")
+        elif _unfit_arguments(error):
+            call.refused("INVALID_PARAM", str(error), error=error)
         else:
             call.raised(error)
 
@@ -107,6 +109,17 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
         if description:
             options.setdefault("description", description)
         return named_spec(tool, **options)
+
+
+def _unfit_arguments(error: BaseException) -> bool:
+    """Whether LangChain raised ``error`` while it validated the arguments, before the tool ran."""
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_name == "_parse_input" and trace.tb_frame.f_globals.get("__name__") == "langchain_core.tools.base":
+            return True
+        trace = trace.tb_next
+    return False
 
 
 class ProcessHandler(ToolTraceCallbackHandler):

@@ -76,7 +76,11 @@ async def record_tool(name: str, arguments: Any, run: Callable[[], Awaitable[Any
         try:
             result = await run()
         except BaseException as error:
-            call.raised(_tool_exception(error))
+            if type(error).__name__ == "NotFoundError" and type(error).__module__.startswith("fastmcp."):
+                # the server's own; one that a tool raised is the cause of a ToolError
+                call.refused("NOT_FOUND", str(error), error=error)
+            else:
+                call.raised(_tool_exception(error))
             raise
     protocol.end(call, result)
     return result

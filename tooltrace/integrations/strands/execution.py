@@ -81,7 +81,7 @@ def _end(call: FrameworkCall, event: Any, tool: Any) -> None:
             call.finish("paused", waits_for="input")
         elif kind == "ToolResultEvent":
             if tool is None and event.exception is not None:
-                call.rejected("NOT_FOUND", str(event.exception))
+                call.refused("NOT_FOUND", str(event.exception))
             elif event.exception is not None:
                 call.raised(_tool_exception(event.exception))
             else:

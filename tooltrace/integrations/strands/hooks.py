@@ -30,7 +30,7 @@ def _record(event: Any, interrupts: Any) -> None:
     if kind == "BeforeToolCallEvent" and interrupts:
         begin(event.agent, event.selected_tool, event.tool_use).finish("paused")
     elif kind == "AfterToolCallEvent" and event.cancel_message is not None:
-        begin(event.agent, event.selected_tool, event.tool_use).finish("declined")
+        begin(event.agent, event.selected_tool, event.tool_use).blocked(str(event.cancel_message))
     elif kind == "MessageAddedEvent":
         with context(conversation_id=conversation_of(event.agent)):
             for call_id, text, failed in _results(event.message):

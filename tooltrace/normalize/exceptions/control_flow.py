@@ -13,15 +13,16 @@ from typing import Final, Literal
 
 from tooltrace.redact.inspection import bases, module_of, name_of
 
-Ending = Literal["paused", "declined", "cancelled", "abandoned", "returned", "raised"]
+Ending = Literal["paused", "refused", "cancelled", "abandoned", "returned", "raised"]
 
 ENDINGS: Final[Mapping[str, Mapping[str, Ending]]] = {
     "agent_framework": {"UserInputRequiredException": "paused", "WorkflowInterrupted": "paused"},
-    "agents": {"ToolInputGuardrailTripwireTriggered": "declined"},  # openai-agents: a guardrail rejected the arguments
+    "agents": {"ToolInputGuardrailTripwireTriggered": "refused"},  # openai-agents: a guardrail rejected the arguments
     "agno": {"RunCancelledException": "cancelled"},
     "asyncio": {"CancelledError": "cancelled"},
     "builtins": {"GeneratorExit": "abandoned", "KeyboardInterrupt": "cancelled", "SystemExit": "cancelled"},
     "crewai": {"HumanFeedbackPending": "paused"},
+    "fastmcp": {"RateLimitError": "refused"},  # of FastMCP's own middleware
     "google.adk": {"NodeInterruptedError": "paused"},
     "langgraph": {
         "GraphDrained": "cancelled",
