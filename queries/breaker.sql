@@ -1,12 +1,14 @@
 -- What would a circuit breaker have prevented, and which successful calls would it have blocked?
 --
--- One row per group. A circuit breaker is replayed over the history of each group. It opens when `threshold` finished
--- attempts in a row have failed (status 'error'), at the end of the last of them, and stays open for `recovery_s` seconds.
+-- One row per group. A circuit breaker is replayed over the history of each group. It opens when `failure_threshold` finished
+-- attempts in a row have failed (status 'error'), at the end of the last of them, and stays open for `recovery_timeout` seconds.
 -- Attempts that start while it is open are blocked, and do not affect its state because they would not have run. The first
 -- attempt after it closes starts a new count. Attempts are ordered by start time. An attempt that was already running when
 -- the breaker opened is let through and does not affect its state. An attempt that did not finish is let through and
 -- changes nothing. The replay does not know what the agent would have done after a refusal: it may have repeated a blocked
--- call later, or used another tool. The replay counts what a breaker would have done, and gives no verdict. A breaker counts
+-- call later, or used another tool. Calls that a breaker at run time refused are left out. The parameters are those of
+-- tt.CircuitBreaker, and so are their defaults: choose the numbers that prevent most failures and block fewest good attempts, and
+-- type them there. At run time, an error that is not retryable is not counted as a failure. A breaker counts
 -- attempts, not conversations; the intervals count conversations, and their coverage was not measured.
 --
 -- Grouped by code, status, day or hour, the history is not split: one breaker is replayed over the whole history, and each
@@ -16,12 +18,12 @@
 -- group: failures
 -- by: tool (default), version, agent, model, release, environment, conversation, attributes; code, status, rule, rule_grade, day, hour
 -- parameters:
---   since       timestamp = NULL  attempts that started at this time or later
---   until       timestamp = NULL  attempts that started before this time
---   tool        text = NULL       this tool only
---   threshold   positive = 3      number of consecutive failures that opens the breaker
---   recovery_s  positive = 300    seconds that the breaker stays open
---   min_n       integer = 20      a group of fewer attempts is marked too_few
+--   since              timestamp = NULL  attempts that started at this time or later
+--   until              timestamp = NULL  attempts that started before this time
+--   tool               text = NULL       this tool only
+--   failure_threshold  positive = 3      number of consecutive failures that opens the breaker
+--   recovery_timeout   positive = 300    seconds that the breaker stays open
+--   min_n              integer = 20      a group of fewer attempts is marked too_few
 -- columns:
 --   attempts         count           finished attempts
 --   failures         count           finished attempts with status 'error'
@@ -79,7 +81,7 @@ ordered AS (
     FROM with_breaker
     WINDOW history AS (PARTITION BY breaker ORDER BY started_at, attempt, span_id),
     streak AS (
-        PARTITION BY breaker ORDER BY started_at, attempt, span_id ROWS BETWEEN $threshold - 1 PRECEDING AND CURRENT ROW
+        PARTITION BY breaker ORDER BY started_at, attempt, span_id ROWS BETWEEN $failure_threshold - 1 PRECEDING AND CURRENT ROW
     )
 ),
 -- attempts at which a closed breaker would open, if it had closed before the streak of failures started
@@ -90,10 +92,10 @@ possible_trips AS (
         span_id,
         streak_started_us,
         ended_us AS opened_us,
-        ended_us + CAST(1e6 * least($recovery_s, 1e9) AS BIGINT) AS closed_us,
+        ended_us + CAST(1e6 * least($recovery_timeout, 1e9) AS BIGINT) AS closed_us,
         row_number() OVER (PARTITION BY breaker ORDER BY ordinal) AS number
     FROM ordered
-    WHERE finished AND failed_in_streak = $threshold
+    WHERE finished AND failed_in_streak = $failure_threshold
 ),
 -- the next possible trip after each one: the first whose streak started after the breaker closed again
 steps AS (
@@ -129,9 +131,9 @@ open_times AS (
 ),
 -- by parts of time as long as the breaker is open, of which it lies in one or two: what an attempt is joined by
 open_parts AS (
-    SELECT *, floor(from_us / (1e6 * $recovery_s)) AS part FROM open_times
+    SELECT *, floor(from_us / (1e6 * $recovery_timeout)) AS part FROM open_times
     UNION
-    SELECT *, floor(to_us / (1e6 * $recovery_s)) AS part FROM open_times
+    SELECT *, floor(to_us / (1e6 * $recovery_timeout)) AS part FROM open_times
 ),
 replayed AS (
     SELECT
@@ -139,7 +141,7 @@ replayed AS (
         t.opened_us,
         t.closed_us,
         o.breaker IS NOT NULL AS blocked
-    FROM (SELECT *, floor(started_us / (1e6 * $recovery_s)) AS part FROM ordered) AS p
+    FROM (SELECT *, floor(started_us / (1e6 * $recovery_timeout)) AS part FROM ordered) AS p
     LEFT JOIN trips AS t ON t.span_id = p.span_id
     LEFT JOIN open_parts AS o
         ON o.breaker = p.breaker

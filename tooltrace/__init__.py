@@ -24,6 +24,7 @@ from tooltrace.core.response import ErrorInfo, ResponseMeta, Source, ToolRespons
 from tooltrace.errors import TooltraceError
 from tooltrace.normalize import CERTAIN_RULES, RULES, Rule, normalize, rule
 from tooltrace.normalize.tool_result import ToolResult
+from tooltrace.recording.circuit_breaker import CircuitBreaker
 from tooltrace.recording.config import configure, flush, health, shutdown
 from tooltrace.recording.context import context
 from tooltrace.recording.decorator import trace_tool
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CERTAIN_RULES",
     "RULES",
+    "CircuitBreaker",
     "ConfidenceRules",
     "DimensionName",
     "ErrorInfo",

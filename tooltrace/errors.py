@@ -8,6 +8,7 @@
     ├── LabelError             a label, or a source of labels, that cannot be used
     ├── MessageError           a message to the model without a call id, or of an unknown style
     ├── ReviewError            a person's answer that does not fit the waiting call
+    ├── CircuitOpen            a call of a tool whose circuit breaker is open
     ├── QueryError             a query that cannot be run
     │   ├── UnknownQuery       a query name that does not exist
     │   ├── BadParameter       a parameter that the query does not accept
@@ -33,7 +34,7 @@
     ├── UnwrittenCalls         a query result without calls that are not written yet
     └── UnreadableJournals     a query result without records that another user wrote
 
-None of these reaches the caller of a traced tool: a fault of the recorder is counted and logged once,
+None of these reaches the caller of a traced tool, except CircuitOpen of a breaker that it has: a fault of the recorder is counted and logged once,
 not raised.
 """
 
@@ -44,6 +45,7 @@ from difflib import get_close_matches
 
 __all__ = [
     "BadParameter",
+    "CircuitOpen",
     "ConfigError",
     "ExportError",
     "LabelError",
@@ -115,6 +117,15 @@ class ReviewError(TooltraceError, ValueError):
 
     Raised by: ``ToolRegistry.resume`` and ``aresume``.
     """
+
+
+class CircuitOpen(TooltraceError):
+    """A call of a tool whose circuit breaker is open. The tool was not run.
+
+    Raised by: a function of ``trace_tool(breaker=…)``.
+    """
+
+    code = "CIRCUIT_OPEN"
 
 
 class QueryError(TooltraceError):

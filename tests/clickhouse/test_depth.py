@@ -33,6 +33,6 @@ def test_a_breaker_that_opens_more_than_a_thousand_times(tmp_path: Path, engine:
     records: list[Record] = [failure(place) for place in range(TRIPS)]
     fill("depth", records)
     with duck(tmp_path / "t.duckdb", records) as con:
-        mine, other = both(con, engine, "depth", "breaker", threshold=1, recovery_s=1)
+        mine, other = both(con, engine, "depth", "breaker", failure_threshold=1, recovery_timeout=1)
     assert [row[3] for row in mine] == [TRIPS]
     assert differences(mine, other) == []

@@ -51,7 +51,8 @@ class Observed:
             "arguments": json.loads(added.arguments or "null") == {"a": 1, "b": 2},
             "result": json.loads(added.result or "null") == 3 or added.text == "3",
             "exception": (failed.status, failed.error_type) == ("error", "FileNotFoundError"),
-            "bad arguments": self.rejected is not None and self.rejected.ending == "refused",
+            "bad arguments": self.rejected is not None
+            and (self.rejected.status == "error" or self.rejected.ending == "refused"),
             "unknown tool": self.unknown is not None and self.unknown.ending == "refused",
             "pause": self.paused is not None and (self.paused.status, self.paused.ending) == (None, "paused"),
             "model reads": "3" in (self.seen.get(added.call_id or "") or ""),

@@ -44,7 +44,7 @@ def test_a_case_to_follow_by_hand(engine, history):
             (90, "error"),
         )
     )  # fmt: skip
-    (row,) = answer(con, recovery_s=60)
+    (row,) = answer(con, recovery_timeout=60)
     assert (row["attempts"], row["failures"], row["trips"]) == (10, 8, 1)
     assert (row["would_block"], row["prevented"], row["blocked_good"]) == (3, 2, 1)
     assert (row["precision"], row["prevented_share"]) == (2 / 3, 2 / 8)
@@ -58,7 +58,7 @@ def test_by_default_three_failures_open_it_for_five_minutes(engine, history):
     con = engine(*history(*failures, (303, "success"), (304, "success")))
     (row,) = answer(con)
     assert (row["would_block"], row["blocked_good"], row["time_open_ms"]) == (1, 1, 300_000.0)
-    assert answer(con, threshold=4)[0]["trips"] == 0
+    assert answer(con, failure_threshold=4)[0]["trips"] == 0
 
 
 def test_calls_running_when_the_breaker_opens_are_allowed(engine, history):
@@ -96,7 +96,7 @@ def test_a_duration_beyond_all_reason_is_none(engine, history, odd):
     assert (row["trips"], row["would_block"], row["saved_ms"]) == (1, 2, 0.0)
 
 
-def stepped(attempts, threshold, recovery_s):
+def stepped(attempts, threshold, recovery_timeout):
     """One attempt after another, as a breaker in a program would see them: (trips, blocked, prevented, open ms)."""
     in_a_row, opened, closed = 0, None, -1.0
     trips, blocked, prevented, open_ms = 0, 0, 0, 0.0
@@ -110,7 +110,7 @@ def stepped(attempts, threshold, recovery_s):
             opened, in_a_row = None, 0
         in_a_row = in_a_row + 1 if failed else 0
         if in_a_row == threshold:
-            opened, closed = began + took, began + took + recovery_s
+            opened, closed = began + took, began + took + recovery_timeout
             trips, open_ms = trips + 1, open_ms + 1000.0 * max(0, min(closed, last) - opened)
     return trips, blocked, prevented, open_ms
 
@@ -121,7 +121,7 @@ STEP = st.tuples(st.integers(0, 5), st.integers(0, 4), st.booleans() | st.just(T
 
 
 @given(st.lists(STEP, min_size=1, max_size=60), st.integers(1, 4), st.integers(1, 15))
-def test_any_history_is_replayed_as_if_stepped_through(steps, threshold, recovery_s):
+def test_any_history_is_replayed_as_if_stepped_through(steps, threshold, recovery_timeout):
     attempts, now = [], 0
     for gap, took, failed in steps:
         now += gap
@@ -132,9 +132,9 @@ def test_any_history_is_replayed_as_if_stepped_through(steps, threshold, recover
         for i, (began, took, failed) in enumerate(attempts)
     )
     CON.execute(f"CREATE OR REPLACE TABLE attempts AS SELECT * FROM (VALUES {rows}) AS t{COLUMNS}")
-    (row,) = answer(CON, threshold=threshold, recovery_s=recovery_s)
+    (row,) = answer(CON, failure_threshold=threshold, recovery_timeout=recovery_timeout)
     replayed = (row["trips"], row["would_block"], row["prevented"], row["time_open_ms"])
-    assert replayed == stepped(attempts, threshold, recovery_s)
+    assert replayed == stepped(attempts, threshold, recovery_timeout)
     assert row["blocked_good"] == row["would_block"] - row["prevented"]
     assert row["failures"] == sum(failed for _, _, failed in attempts)
 
@@ -144,8 +144,8 @@ COLUMNS = "(tool, span_id, cluster_hash, attempt, started_at, duration_ms, statu
 
 def test_one_failure_may_be_enough_and_none_is_refused(engine, history):
     con = engine(*history((0, "error"), (2, "success")))
-    assert answer(con, threshold=1)[0]["blocked_good"] == 1
-    for name in ("threshold", "recovery_s"):
+    assert answer(con, failure_threshold=1)[0]["blocked_good"] == 1
+    for name in ("failure_threshold", "recovery_timeout"):
         with pytest.raises(BadParameter, match=f"^parameter '{name}' must be a whole number, 1 or more; got 0"):
             answer(con, **{name: 0})
 
@@ -171,10 +171,10 @@ def test_grouped_by_code_and_day_the_complete_history_is_replayed(engine, make):
 def test_large_parameters_are_not_an_error(engine, history, large):
     """An hour in microseconds has more than 32 bits."""
     con = engine(*history(*((second, "error") for second in range(6))))
-    assert answer(con, threshold=large)[0]["trips"] == 0
-    assert answer(con, recovery_s=large)[0]["would_block"] == 3
+    assert answer(con, failure_threshold=large)[0]["trips"] == 0
+    assert answer(con, recovery_timeout=large)[0]["would_block"] == 3
 
 
 def test_the_defaults_are_in_the_heading():
     stated = {parameter.name: parameter.default for parameter in find("breaker").header.parameters}
-    assert (stated["threshold"], stated["recovery_s"]) == (3, 300)
+    assert (stated["failure_threshold"], stated["recovery_timeout"]) == (3, 300)

@@ -17,6 +17,7 @@ def test_each_kind_of_data_is_counted(engine, make):
         make(status="error", attempt=2),
         make(status=None, ending="paused", started_at=START + timedelta(minutes=1)),
         make(tool="fetch"),
+        make(status=None, ending="refused", code="CALL_LIMIT"),
     ]
     labels = [
         Outcome(call_id=call.call_id, span_id=call.span_id, correct=True, labeler="h", labeled_at=START)
@@ -28,7 +29,7 @@ def test_each_kind_of_data_is_counted(engine, make):
     last = rows["search"].pop("last_at")
     assert last.minute == START.minute + 1
     assert rows["search"] == {
-        "attempts": 5, "finished": 4, "failed": 2, "confidence": 2, "labelled": 2, "calibrated": 1, "sourced": 1, "advised": 1,
+        "attempts": 5, "finished": 4, "failed": 2, "refused": 1, "confidence": 2, "labelled": 2, "calibrated": 1, "sourced": 1, "advised": 1,
         "approvals": 1, "retries": 1, "versioned": 1,
     }  # fmt: skip
     assert {name for name, value in rows["fetch"].items() if value} == {"attempts", "finished", "last_at"}

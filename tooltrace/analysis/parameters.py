@@ -43,6 +43,7 @@ class QueryOptions(TypedDict, total=False):
     ending: str | None
     evidence: int | str | None
     failing: int | str | None
+    failure_threshold: int | str | None
     field: Literal["arguments", "error", "result", "seen"] | None
     good_share: float | str | None
     id: str | None
@@ -65,7 +66,7 @@ class QueryOptions(TypedDict, total=False):
     parts: int | str | None
     ratio: float | str | None
     recovering: int | str | None
-    recovery_s: int | str | None
+    recovery_timeout: int | str | None
     reference: int | str | None
     repeats: int | str | None
     retry_share: float | str | None
@@ -80,7 +81,6 @@ class QueryOptions(TypedDict, total=False):
     spans: str | None
     status: str | None
     text: str | None
-    threshold: int | str | None
     tool: str | None
     trace_id: str | None
     until: Time | None

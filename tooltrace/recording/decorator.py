@@ -21,6 +21,7 @@ from tooltrace.normalize import Rule
 from tooltrace.otel import sdk_internals
 from tooltrace.otel.sdk_internals import detach
 from tooltrace.recording import config, generators, injected_parameters, tool_objects
+from tooltrace.recording.circuit_breaker import CircuitBreaker
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.generators import NullStreamRecorder, StreamRecorder
 from tooltrace.recording.recorder import activate
@@ -64,6 +65,7 @@ def trace_tool(
     retryable: Retryable = (),
     rules: Iterable[Rule] | None = None,
     inject: str | Iterable[str] = (),
+    breaker: CircuitBreaker | None = None,
 ) -> _Decorator: ...
 @checked_keywords()
 def trace_tool(
@@ -81,6 +83,7 @@ def trace_tool(
     retryable: Retryable = (),
     rules: Iterable[Rule] | None = None,
     inject: str | Iterable[str] = (),
+    breaker: CircuitBreaker | None = None,
 ) -> Any:
     """Record every call of ``tool``. Used bare (``@trace_tool``) or with options (``@trace_tool(name=...)``).
 
@@ -103,6 +106,7 @@ def trace_tool(
     ``rules``: the rules that read this tool's results, see :func:`tooltrace.normalize`.
     ``inject``: names of parameters that the application fills in instead of the model; they are not recorded. Run
     contexts of agent frameworks are recognised without it.
+    ``breaker``: refuses calls after several failures in a row: the decorated tool then raises CircuitOpen.
     """
     options = ToolSettings(
         version=version,
@@ -116,8 +120,14 @@ def trace_tool(
         rules=rules,
         inject=inject,
     )
-    decorator = _Decorator(name, options, bare=tool is not None)
+    decorator = _Decorator(name, options, _checked_breaker(breaker), bare=tool is not None)
     return decorator if tool is None else decorator(tool)
+
+
+def _checked_breaker(breaker: Any) -> CircuitBreaker | None:
+    if breaker is not None and not isinstance(breaker, CircuitBreaker):
+        raise ConfigError(f"breaker must be a CircuitBreaker, got {breaker!r}")
+    return breaker
 
 
 class _Decorator:
@@ -126,8 +136,9 @@ class _Decorator:
     ``bare``: whether ``trace_tool`` was called with the tool, and so refers to it too.
     """
 
-    def __init__(self, name: str | None, options: ToolSettings, *, bare: bool) -> None:
+    def __init__(self, name: str | None, options: ToolSettings, breaker: CircuitBreaker | None, *, bare: bool) -> None:
         self._name = name
+        self._breaker = breaker
         self._options = options
         self._bare = bare
 
@@ -153,7 +164,10 @@ class _Decorator:
             raise ConfigError(
                 f"trace_tool() needs a function or another callable, got {tool!r}; for a class, decorate its methods"
             )
-        return _wrap(tool, spec_of(tool, self._name, self._options))
+        spec = spec_of(tool, self._name, self._options)
+        # inside the recording, which records the refusals of the breaker
+        run = tool if self._breaker is None else self._breaker.guard(tool, _code_of(tool), spec.name, spec.rules)
+        return _wrap(run, spec)
 
 
 class _ReferenceProbe:

@@ -71,7 +71,10 @@ def run_with_hooks(hooks: Sequence[Any], call: ToolInvocation, run: Proceed) -> 
 
 
 async def arun_with_hooks(hooks: Sequence[Any], call: ToolInvocation, run: AsyncProceed) -> ToolResponse:
-    """Call ``run`` inside ``hooks``, in an event loop. A hook that is not a coroutine function runs in a thread."""
+    """Call ``run`` inside ``hooks``, in an event loop.
+
+    A hook that is not a coroutine function runs in a thread, unless it has a method ``acall`` for event loops.
+    """
     if not hooks:
         return await run()
     hook, inner = hooks[0], hooks[1:]
@@ -80,7 +83,8 @@ async def arun_with_hooks(hooks: Sequence[Any], call: ToolInvocation, run: Async
         return await arun_with_hooks(inner, call, run)
 
     try:
-        answer = await hook(call, proceed) if is_async(hook) else await _in_thread(hook, call, proceed)
+        in_loop = hook if is_async(hook) else getattr(hook, "acall", None)
+        answer = await _in_thread(hook, call, proceed) if in_loop is None else await in_loop(call, proceed)
         return _checked_response(hook, answer)
     except Exception as error:
         return builtin_responses.hook_failed(hook, f"failed: {error}", error)

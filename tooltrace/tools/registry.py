@@ -12,6 +12,7 @@ from tooltrace.core.keywords import UNSET, checked_keywords
 from tooltrace.core.paused_call import PausedCall
 from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError, near
+from tooltrace.recording.circuit_breaker import CircuitBreaker
 from tooltrace.tools import execution, human_review, injection, model_schemas, options, toolkits
 from tooltrace.tools.adapters import agno_function, hello_agents_tool, provider_tool
 from tooltrace.tools.adapters.hello_agents_loop import RegistryTool
@@ -42,12 +43,14 @@ class ToolRegistry:
         inject: injection.Provided | None = None,
         hooks: Iterable[AnyHook] = (),
         cache_size: int = 1000,
+        breaker: bool = True,
     ) -> None:
         """Register ``tools``, which are what ``register`` accepts.
 
         ``call_limit``: maximum number of calls that are run, of all tools together, until ``reset``. ``inject``: map
         from a parameter's name or class to its value, or to a function that makes it for each call. ``hooks``: what
-        ``add_hook`` accepts. ``cache_size``: maximum number of cached responses of tools with ``cache``.
+        ``add_hook`` accepts. ``cache_size``: maximum number of cached responses of tools with ``cache``. ``breaker``:
+        whether a CircuitBreaker refuses the calls of a tool that fails repeatedly; one among ``hooks`` replaces it.
         """
         self._state = RegistryState(
             limits=CallLimiter(call_limit), cache=Cache(cache_size), provided=injection.check(inject or {})
@@ -55,6 +58,9 @@ class ToolRegistry:
         self._lock = RLock()
         for tool in tools:
             self.register(tool)
+        self._own_breaker = CircuitBreaker() if breaker else None
+        if self._own_breaker is not None:
+            self._state.hooks = (self._own_breaker,)
         for hook in hooks:
             self.add_hook(hook)
 
@@ -222,12 +228,16 @@ class ToolRegistry:
 
         The hook gets a ToolInvocation and ``proceed``, which returns the tool's ToolResponse. It may change
         ``call.arguments``, respond without proceeding, or change the response. A coroutine function works only with
-        ``aexecute``, and awaits ``proceed()``. If a hook raises, the response is INTERNAL_ERROR.
+        ``aexecute``, and awaits ``proceed()``. If a hook raises, the response is INTERNAL_ERROR. A CircuitBreaker is put
+        inside all other hooks, so that their refusals are not failures of the tool, and replaces the registry's own.
         """
         if not callable(hook):
             raise ConfigError(f"a hook must accept (call, proceed), got {hook!r}")
         with self._lock:
-            self._state.hooks = (*self._state.hooks, hook)
+            hooks = [*self._state.hooks, hook]
+            if isinstance(hook, CircuitBreaker) and self._own_breaker in hooks:
+                hooks.remove(self._own_breaker)
+            self._state.hooks = tuple(sorted(hooks, key=lambda each: isinstance(each, CircuitBreaker)))
 
     def reset(self) -> None:
         """Set the call counts back to zero."""

@@ -103,7 +103,7 @@ def test_an_agent_of_the_package_runs_the_tools_of_tooltrace(
     found = [(each.call_id, each.status, each.code, each.agent, each.result) for each in calls()]
     assert found == [
         ("c1", "success", None, "assistant", '{"half":4.0}'),
-        ("c2", None, "INVALID_PARAM", "assistant", None),
+        ("c2", "error", "INVALID_PARAM", "assistant", None),
     ]
     if recorded_too:
         tt.flush()

@@ -153,10 +153,12 @@ def test_what_the_breaker_refuses_is_no_failure_of_the_tool(registry, calls, sto
         registry.execute_tool("flaky", "x")
     assert len(calls()) == 60
     tt.flush()
-    figures = tt.query("failure_rate", store=store).project("attempts, failures, refused").fetchall()
-    assert (len(ran), figures) == (12, [(12, 3, 48)])
-    replayed = tt.query("breaker", store=store).project("would_block, prevented, refused").fetchall()
-    assert replayed == [(0, 0, 48)], "a replay of a breaker is over executions, not over what another refused"
+    (figures,) = tt.query("failure_rate", store=store).dicts()
+    assert (len(ran), figures["attempts"], figures["failures"], figures["refused"]) == (12, 12, 3, 48)
+    (replayed,) = tt.query("breaker", store=store).dicts()
+    assert (replayed["would_block"], replayed["prevented"], replayed["refused"]) == (0, 0, 48), (
+        "a replay of a breaker is over executions, not over what another refused"
+    )
 
 
 def test_tools_that_a_tool_calls_are_calls_of_their_own(registry, make_tool, calls):

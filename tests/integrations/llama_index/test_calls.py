@@ -127,7 +127,7 @@ async def test_failures_of_every_kind(installed: None, calls: Calls, store: Path
     assert {name: (call.status, call.ending, call.code) for name, call in found.items()} == {
         "c1": ("error", "raised", "NOT_FOUND"),
         "c2": ("error", "raised", "INVALID_PARAM"),
-        "c3": ("error", "returned", "NOT_FOUND"),
+        "c3": (None, "refused", "NOT_FOUND"),
     }
     assert found["c1"].error_type == "FileNotFoundError"
     assert messages(store) == agent.llm.read()

@@ -126,12 +126,13 @@ def test_an_exception_that_ends_the_run_is_recorded_once(installed: None, calls:
 def test_arguments_that_do_not_fit_never_reach_the_tool(installed: None, calls: Calls) -> None:
     run(agent_of([add], [("add", {"a": "one", "b": 2}, "c1"), ("add", "{", "c2")]))
     found = by_id(calls)
-    assert {(call.status, call.code, call.duration_ms) for call in found.values()} == {("error", "INVALID_PARAM", None)}
-    assert json.loads(found["c1"].attributes) == {"openai_agents.ran": False}
+    assert {(call.ending, call.code, call.duration_ms) for call in found.values()} == {
+        ("refused", "INVALID_PARAM", None)
+    }
     assert json.loads(found["c2"].arguments) == {"value": "{"}
 
 
-def test_an_unknown_tool_is_a_failure_whether_or_not_the_run_continues(
+def test_an_unknown_tool_is_refused_whether_or_not_the_run_continues(
     installed: None, calls: Calls, store: Path
 ) -> None:
     with pytest.raises(agents.ModelBehaviorError, match="Tool nosuch not found in agent clerk"):
@@ -139,8 +140,8 @@ def test_an_unknown_tool_is_a_failure_whether_or_not_the_run_continues(
     goes_on = RunConfig(tool_not_found_behavior="return_error_to_model", group_id="g1")
     run(agent_of([add], [("nosuch", {"x": 1}, "c2")]), run_config=goes_on)
     found = by_id(calls)
-    assert [(call.tool, call.status, call.code, call.agent) for call in found.values()] == [
-        ("nosuch", "error", "NOT_FOUND", "clerk")
+    assert [(call.tool, call.ending, call.code, call.agent) for call in found.values()] == [
+        ("nosuch", "refused", "NOT_FOUND", "clerk")
     ] * 2
     assert found["c2"].conversation_id == "g1"
     assert messages(store) == {"c2": "Tool 'nosuch' not found."}

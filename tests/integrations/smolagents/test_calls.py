@@ -111,8 +111,8 @@ def test_failures_of_every_kind(installed: None, calls: Calls, store: Path) -> N
     found = {call.call_id: call for call in without_end(calls)}
     assert {name: (call.status, call.ending, call.code) for name, call in found.items()} == {
         "c1": ("error", "raised", "NOT_FOUND"),
-        "c2": ("error", "returned", "INVALID_PARAM"),
-        "c3": ("error", "returned", "NOT_FOUND"),
+        "c2": (None, "refused", "INVALID_PARAM"),
+        "c3": (None, "refused", "NOT_FOUND"),
     }
     assert found["c1"].error_type == "FileNotFoundError"
     model_messages = messages(store)

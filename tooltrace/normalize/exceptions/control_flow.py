@@ -36,6 +36,7 @@ ENDINGS: Final[Mapping[str, Mapping[str, Ending]]] = {
         "RunCancelled": "cancelled",
         "RunTimedOut": "raised",
     },
+    "tooltrace": {"CircuitOpen": "refused"},
     "strands": {"InterruptException": "paused"},
     "workflows": {"WaitingForEvent": "paused", "WorkflowCancelledByUser": "cancelled"},  # llama-index-workflows
 }

@@ -1,0 +1,71 @@
+-- Which calls did the system not run, why, and is a breaker still open?
+--
+-- One row per group, code and process. A call is refused if the system did not run the tool: it does not exist, its
+-- arguments are invalid, a limit is reached, a circuit breaker is open, or a hook, a middleware or a guardrail blocked the
+-- call. Refusals are no failures of the tool and count in no rate. A breaker has its state in one process: after its last
+-- refusal it is open until an attempt of the tool finishes in that process.
+--
+-- group: failures
+-- by: tool (default), version, agent, conversation, day, hour
+-- parameters:
+--   since  timestamp = NULL  attempts that started at this time or later
+--   until  timestamp = NULL  attempts that started before this time
+--   tool   text = NULL       this tool only
+-- columns:
+--   code        text    why: CALL_LIMIT, CIRCUIT_OPEN, NOT_FOUND (unknown tool), INVALID_PARAM, BLOCKED, or the code that a hook gave
+--   n           count   refused calls
+--   first_seen  time    start of the first of them
+--   last_seen   time    start of the last of them
+--   host        text    machine of the process
+--   pid         number  process that refused them
+--   finished    count   attempts of the tool that finished in that process after the last refusal
+--   breaker     text    of CIRCUIT_OPEN: open, or closed if an attempt finished after the last refusal
+--   message     text    reason of the last refusal, at most 500 characters
+-- important: code, n, breaker, last_seen, message
+-- verdict: max(n) {group}: {n} calls were refused with {code}, last with {message}.
+-- next: tail --ending refused
+WITH refused AS (
+    SELECT /* by */ tool, /* end by */ tool AS of_tool, code, host, pid, started_at, span_id, left(error_message, 500) AS reason
+    FROM attempts
+    WHERE ending = 'refused'
+      AND ($since IS NULL OR started_at >= $since)
+      AND ($until IS NULL OR started_at < $until)
+      AND ($tool IS NULL OR tool = $tool)
+),
+counted AS (
+    SELECT
+        /* by names */ tool, /* end by */
+        of_tool,
+        code,
+        host,
+        pid,
+        count(*) AS n,
+        min(started_at) AS first_seen,
+        max(started_at) AS last_seen,
+        arg_max(reason, row(started_at, span_id)) AS message
+    FROM refused
+    GROUP BY ALL
+),
+ran AS (
+    SELECT c.of_tool, c.code, c.host, c.pid, c.last_seen, count(*) AS finished
+    FROM (SELECT DISTINCT of_tool, code, host, pid, last_seen FROM counted) AS c
+    JOIN attempts AS a ON a.tool = c.of_tool AND coalesce(a.host, '') = coalesce(c.host, '') AND coalesce(a.pid, -1) = coalesce(c.pid, -1)
+    WHERE a.started_at > c.last_seen AND is_finished(a.status, a.ending)
+    GROUP BY ALL
+)
+SELECT
+    /* by names */ tool, /* end by */
+    c.code,
+    c.n,
+    c.first_seen,
+    c.last_seen,
+    c.host,
+    c.pid,
+    coalesce(r.finished, 0) AS finished,
+    CASE WHEN c.code = 'CIRCUIT_OPEN' THEN CASE WHEN r.finished > 0 THEN 'closed' ELSE 'open' END END AS breaker,
+    c.message
+FROM counted AS c
+LEFT JOIN ran AS r
+    ON r.of_tool = c.of_tool AND coalesce(r.code, '') = coalesce(c.code, '') AND coalesce(r.host, '') = coalesce(c.host, '')
+    AND coalesce(r.pid, -1) = coalesce(c.pid, -1) AND r.last_seen = c.last_seen
+ORDER BY c.n DESC, /* by names */ tool, /* end by */ c.code, c.last_seen DESC

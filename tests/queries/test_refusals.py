@@ -1,0 +1,68 @@
+"""What the system did not run, and whether a breaker is still open."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.queries.answers import run
+from tests.queries.conftest import START
+
+
+def test_refusals_by_code_and_process(engine, make):
+    def refused(code, at, pid=1, message="no"):
+        started = START + timedelta(seconds=at)
+        return make(
+            status=None,
+            ending="refused",
+            code=code,
+            error_message=message,
+            pid=pid,
+            host="a",
+            duration_ms=None,
+            started_at=started,
+        )
+
+    con = engine(
+        refused("CIRCUIT_OPEN", 1),
+        refused("CIRCUIT_OPEN", 3, message="open after 3 failures"),
+        refused("CIRCUIT_OPEN", 5, pid=2),
+        refused("CALL_LIMIT", 6),
+        make(pid=1, host="a", started_at=START + timedelta(seconds=4)),
+        make(pid=2, host="a", started_at=START + timedelta(seconds=2)),
+        make(status=None, ending="declined"),
+    )
+    rows = run(con, "refusals").project("code, pid, n, finished, breaker, message").fetchall()
+    assert sorted(rows) == [
+        ("CALL_LIMIT", 1, 1, 0, None, "no"),
+        ("CIRCUIT_OPEN", 1, 2, 1, "closed", "open after 3 failures"),
+        ("CIRCUIT_OPEN", 2, 1, 0, "open", "no"),
+    ]
+
+
+def test_a_refusal_is_in_no_rate_and_in_a_column_of_its_own(engine, make):
+    con = engine(
+        *(make() for _ in range(5)), *(make(status=None, ending="refused", code="CALL_LIMIT") for _ in range(45))
+    )
+    for name in (
+        "failure_rate",
+        "overview",
+        "breaker",
+        "timeline",
+        "retries",
+        "latency",
+        "retry_storms",
+        "burn_rate",
+        "recorded",
+    ):
+        options = {"until": START + timedelta(hours=1)} if name == "burn_rate" else {}
+        row = run(con, name, **options).dicts()[0]
+        assert row["refused"] == 45, name
+        assert row.get("attempts", 5) == 5, name
+        assert row.get("left_out", 0) == 0, name
+        assert row.get("failures", 0) == 0, name
+    for name in ("errors", "incidents"):
+        assert run(con, name).fetchall() == [], name
+    calls = con.execute(
+        "SELECT sum(attempts), sum(refused), count(*) FILTER (WHERE status IS NULL) FROM calls"
+    ).fetchall()
+    assert calls == [(5, 45, 45)]
