@@ -39,6 +39,7 @@ QueryName = Literal[
     "ranking",
     "recent",
     "recorded",
+    "refusals",
     "reliability",
     "retries",
     "retry_storms",
