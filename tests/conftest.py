@@ -110,13 +110,13 @@ def lenient(monkeypatch: pytest.MonkeyPatch) -> None:
 def store(tmp_path: Path) -> Iterator[Path]:
     """A fresh store that the process records into."""
     path = tmp_path / "t.duckdb"
-    before = config.active_recorder
+    before, config._given = config.active_recorder, {}
     faults.drain()
     tt.configure(store=path)
     yield path
     tt.shutdown()
     with config._lock.current:
-        config.active_recorder = before
+        config.active_recorder, config._given = before, {}
 
 
 def records(store: Path) -> list[Record]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -67,3 +69,19 @@ def test_nothing_stays_open_without_a_block(store: Path) -> None:
     assert (before.fetchall(), db.sql("SELECT count(*) FROM tool_calls").fetchall()) == ([(2,)], [(3,)])
     with db as first, db as second:
         assert first.sql("SELECT 1").fetchall() == second.sql("SELECT 1").fetchall()
+
+
+NOTEBOOK = """
+import sys, types
+# what DuckDB looks for in order to draw its progress bar, which needs another package
+sys.modules["IPython"] = types.ModuleType("IPython")
+sys.modules["IPython"].get_ipython = lambda: types.SimpleNamespace(config={"IPKernelApp": {}})
+import tooltrace as tt
+print(tt.query("failure_rate", store=sys.argv[1]).values("attempts"))
+"""
+
+
+def test_a_notebook_without_widgets_can_query(store: Path) -> None:
+    tt.flush()
+    done = subprocess.run([sys.executable, "-c", NOTEBOOK, str(store)], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[2]\n", "")

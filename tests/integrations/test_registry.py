@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import tooltrace as tt
+from tooltrace.faults import faults
+from tooltrace.recording import integration_registry
 from tooltrace.recording.integration_registry import GROUP
 
 OWN = sorted(point for point in entry_points(group=GROUP) if point.value.startswith("tooltrace."))
@@ -42,9 +44,9 @@ def run(folder: Path, code: str) -> list[str]:
 
 
 def test_install_covers_imported_frameworks_and_skips_failing_ones(tmp_path: Path) -> None:
-    code = "import json, tooltrace as tt; print(tt.install()); tt.uninstall()"
+    code = "import json, tooltrace as tt; print('loaded' in tt.install(), 'absent' in tt.install()); tt.uninstall()"
     printed = run(tmp_path, code)
-    assert printed[:2] == ["installed", "['loaded']"]
+    assert printed[:3] == ["installed", "installed", "True False"]
     assert {"removed ours_loaded", "removed ours_absent", "removed ours_broken"} <= set(printed)
     assert "the integration 'broken' cannot be installed; it records nothing" in printed
 
@@ -61,6 +63,61 @@ for name in ("loaded", "absent", "broken", "loade"):
                            "RuntimeError new version"]  # fmt: skip
     assert printed[4].startswith("ConfigError no integration is called 'loade'; known are ")
     assert printed[4].endswith("; did you mean 'loaded'?")
+
+
+LATER = """
+import importlib.resources, logging, sys
+logging.basicConfig(level=logging.INFO, format="%(message)s, an integration", stream=sys.stdout)
+import tooltrace as tt
+found = tt.install()
+print("framework" in found, "part" in found, "broken" in found)
+import framework.part  # an integration whose part is imported while the package is not complete waits for the package
+print(type(framework.__loader__).__name__, framework.__spec__.loader is framework.__loader__)
+print(importlib.resources.files("framework").joinpath("part.py").is_file())
+tt.uninstall()
+import other_framework
+print([type(finder).__module__ for finder in sys.meta_path if "tooltrace" in type(finder).__module__])
+"""
+
+
+def test_a_framework_that_is_imported_later_is_recorded_from_then_on(tmp_path: Path) -> None:
+    """The import is what it would be: the module has its own loader; an integration that fails does not break it."""
+    package = tmp_path / "theirs-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    points = ("framework", "part", "broken", "other")
+    (package / "entry_points.txt").write_text(f"[{GROUP}]\n" + "".join(f"{name} = ours_{name}\n" for name in points))
+    (tmp_path / "framework").mkdir()
+    (tmp_path / "framework" / "__init__.py").write_text("import framework.part\ncomplete = True\n")
+    (tmp_path / "framework" / "part.py").write_text("")
+    (tmp_path / "other_framework.py").write_text("")
+    use = "import framework; print('installed', __name__, framework.complete)"
+    for name, framework, action in (
+        ("framework", "framework", use),
+        ("part", "framework.part", use),
+        ("broken", "framework", "raise RuntimeError('new version')"),
+        ("other", "other_framework", "print('never')"),
+    ):
+        (tmp_path / f"ours_{name}.py").write_text(THEIRS.format(framework=framework, action=action))
+    done = subprocess.run(
+        [sys.executable, "-c", LATER], env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=True
+    )  # fmt: skip
+    printed = done.stdout.splitlines()
+    assert "as soon as it is imported, an integration" in printed[0]
+    assert printed[1] == "True True True"
+    assert {"installed ours_framework True", "installed ours_part True"} <= set(printed)
+    assert "the integration 'broken' cannot be installed; it records nothing, an integration" in printed
+    assert "tooltrace records part, which was imported now, an integration" in printed
+    assert "SourceFileLoader True" in printed
+    assert "never" not in printed
+    assert printed[-1] == "[]"
+
+
+def test_nothing_to_install_is_said_once(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(integration_registry, "_points", dict)
+    monkeypatch.setattr(faults, "_warned", {})
+    assert tt.install() == tt.install() == []
+    assert len([each for each in caplog.messages if "found no agent framework" in each]) == 1
 
 
 LOADS = """

@@ -105,7 +105,7 @@ def test_a_health_is_printed_readably(store: Path) -> None:
     faults.count("queue_full", 1234)
     lines = dict(line.split("  ", 1) for line in str(tt.health()).splitlines())
     assert lines["store"].strip() == str(store)
-    assert lines["written"].strip() == "1 records"
+    assert lines["written"].strip() == "1 record"
     assert lines["lost"].strip() == "queue_full 1,234"
     assert lines["last flush"].strip().endswith("complete")
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 import tooltrace as tt
 from tests.recording.shared_endings import Calls, R, one, raises
+from tooltrace import toolutil
 from tooltrace.core.confidence import Score
 
 
@@ -117,7 +118,7 @@ def test_retryable_exceptions(calls: Calls) -> None:
         ("错误: 文件不存在", (None, None)),
         (R.error("TIMEOUT", "x", retryable=True, next_action="retry"), (True, "retry")),
         ({"success": False, "error": {"type": "timeout", "message": "x", "retryable": False}, "nextAction": "stop"}, (False, "stop")),
-        (tt.toolutil.Fail("ORDER_NOT_FOUND", "x", False, "call list_orders"), (False, None)),
+        (toolutil.Fail("ORDER_NOT_FOUND", "x", False, "call list_orders"), (False, None)),
     ],
 )  # fmt: skip
 def test_a_row_has_the_advice_that_the_tool_stated_and_no_other(calls: Calls, result: Any, stated: Any) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import orjson
 from opentelemetry.sdk.trace import TracerProvider as SdkTracerProvider
@@ -59,17 +60,35 @@ from tooltrace.store.retention import Retention, parse_days, parse_size, write_r
 from tooltrace.store.store_file import check_location
 from tooltrace.store.url import Address, address_of
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 REPLACE_SECONDS = 30.0
 """Seconds for which ``configure`` waits for the queue of the previous recorder; the rest is counted as lost."""
 STALL_SECONDS = 5.0
 """Seconds for which a query waits for a queue that makes no progress."""
 _lock = ForkSafeLock()  # reentrant: a signal handler may make a first call while this thread is making one
+_given: dict[str, Any] = {}
+"""The options of all calls of ``configure``, of each the last value."""
 active_recorder: Recorder | None = None
 """The recorder in use; None until the first call or the first ``configure``."""
 _background: BackgroundFold | None = None
 
 
+def _keeping_left_out(func: F) -> F:
+    """Let an option that is left out keep the value of the last call, so that the order of calls does not matter."""
+
+    @functools.wraps(func)
+    def call(**options: Any) -> None:
+        global _given  # noqa: PLW0603 - replaced as a whole
+        options = {**_given, **options}
+        func(**options)
+        _given = options
+
+    return cast("F", call)
+
+
 @checked_keywords()
+@_keeping_left_out
 def configure(
     *,
     store: str | os.PathLike[str] | None = UNSET,
@@ -95,7 +114,9 @@ def configure(
     queue_bytes: int = QUEUE_BYTES,
     block_seconds: float = BLOCK_SECONDS,
 ) -> None:
-    """Set how this process records. An option that is left out takes its default.
+    """Set how this process records.
+
+    An option that is left out keeps the value of an earlier call; without one it has its default.
 
     A process that never calls ``configure`` records with the defaults. Raises ConfigError for an option that cannot be
     used, and UnknownOption for one that does not exist; the configuration then stays unchanged.

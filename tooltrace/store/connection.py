@@ -60,7 +60,12 @@ def connect(paths: StorePaths | None = None) -> duckdb.DuckDBPyConnection:
     }
     con = duckdb.connect(":memory:", config=config)
     con.execute("SET GLOBAL TimeZone = 'UTC'")
-    con.execute("SET enable_progress_bar = false")  # the bar would mix with the output of programs that print results
+    with suppress(
+        duckdb.InvalidInputException
+    ):  # in a notebook without ipywidgets, where DuckDB has no bar to switch off
+        con.execute(
+            "SET enable_progress_bar = false"
+        )  # the bar would mix with the output of programs that print results
     if paths is not None:
         con.execute(f"SET temp_directory = {quote_literal(str(scratch(paths)))}")
     return con
