@@ -63,7 +63,7 @@ def _success(value: Any) -> ToolResponse:
     # type(value) instead of isinstance: a tool's object may define ``__class__``, and its code must not run here.
     if issubclass(type(value), BaseException):
         return value_error_pair.of_exception(
-            reader.summarize(value)._asdict(), meta={"rule": EXCEPTION, "rule_grade": "certain"}
+            reader.summarize(value).as_data(), meta={"rule": EXCEPTION, "rule_grade": "certain"}
         )
     if value is None:
         return ToolResponse.success(meta=_unread(NONE))

@@ -53,7 +53,7 @@ def snapshot_result(value: Any, limit: int = SNAPSHOT_SIZE) -> ResultSnapshot:
             return snapshot(pair, limit), (PAIR,)
     if issubclass(kind, BaseException):
         # A summary, because the exception would keep the frames of the tool alive.
-        return snapshot(reader.summarize(value)._asdict()), (EXCEPTION, *kinds)
+        return snapshot(reader.summarize(value).as_data()), (EXCEPTION, *kinds)
     if form is not None:
         return snapshot(_filled(form, value), limit), kinds
     return snapshot(value, limit), kinds
@@ -101,7 +101,7 @@ def _pair(value: Any, error: Any) -> dict[str, Any] | None:
     """Return a value and its error as data; None if the second item is not an error."""
     kind = type(error)
     if issubclass(kind, BaseException):
-        return {"value": value, "exception": reader.summarize(error)._asdict()}
+        return {"value": value, "exception": reader.summarize(error).as_data()}
     words = error.strip() if kind is str else kind is dict and _has_text(error)
     return {"value": None, "error": error} if value is None and words else None
 

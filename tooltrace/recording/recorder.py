@@ -227,6 +227,8 @@ class Recorder:
                 self._refuse(attempt, reader.summarize(error))
             else:
                 attempt.error = reader.summarize(error)
+                if attempt.error.message_size is not None:
+                    attempt.full_sizes = {"error_message": attempt.error.message_size}
                 if attempt.spec.retryable:
                     again, flags = judged(attempt.spec.retryable, error)
                     attempt.flags = (*attempt.flags, *flags)

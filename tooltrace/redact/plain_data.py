@@ -1,104 +1,103 @@
-"""JSON of plain data: values of the types that JSON has, dates and UUIDs. Encoders in C write it."""
+"""JSON of plain data: values of the types that JSON has, dates and UUIDs. An encoder in C writes it.
+
+The data is counted before the encoder sees it: a few shared references can stand for more values than fit into the
+memory, and orjson corrupts its heap where tuples are nested some thousand levels deep.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
-from itertools import chain
 from typing import Any
+from uuid import UUID
 
-import msgspec
 import orjson
-import pydantic_core
 
 from tooltrace.faults import pass_on_signal
+from tooltrace.redact.texts import MAX_JSON
 
-NO_USER_CODE = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
-"""Options that stop orjson from running the code of dataclasses and time zones.
+MAX_DEPTH = 250
+"""Maximum depth of a copy; orjson refuses 255 levels."""
+VALUE_COST = 32
+"""What a value counts of the budget, besides the characters of its text or its name."""
 
-orjson crashes the process where that code raises. A dataclass may also refer to a whole application."""
-_EXACT_TYPES = NO_USER_CODE | orjson.OPT_PASSTHROUGH_SUBCLASS
-_FLAT = frozenset(map(id, (str, int, float, bool, type(None), dt.datetime, dt.date, dt.time)))
-"""Ids of classes: a lookup by the class itself would run the ``__hash__`` of its metaclass."""
-_NAN_WORDS = (b'"NaN"', b'"Infinity"', b'"-Infinity"')
-_pack = msgspec.msgpack.Encoder().encode
+DATES_AND_IDS = frozenset(map(id, (dt.datetime, dt.date, dt.time, UUID)))
+"""Ids of the classes of which the encoder writes instances itself; see :func:`is_date_or_id`."""
+_NOT_PLAIN = -(2**60)
+_INFINITY = float("inf")
+_size_of_text = str.__sizeof__
 
 
-def plain_json(value: Any) -> bytes | None:
-    """Return the JSON of plain data; None where ``value`` contains other objects, or dates in nested containers.
+def plain_json(value: Any, budget: int = MAX_JSON) -> bytes | None:
+    """Return the JSON of plain data; None where ``value`` contains other objects, or exceeds the budget or MAX_DEPTH."""
+    left = left_over(value, budget)
+    return None if left is None or left < 0 else encode(value)
 
-    orjson gets no function for the objects that it does not know. While such a function runs, another thread may change
-    ``value``, and orjson then reads freed memory.
+
+def left_over(value: Any, budget: int) -> int | None:
+    """Return what plain data leaves of the budget, negative where it is larger; None where ``value`` is not plain.
+
+    A value that stands in several places counts in each of them.
     """
-    try:
-        raw = orjson.dumps(value, option=NO_USER_CODE)
-    except BaseException as error:
-        pass_on_encoder_signal(error)
-        return flat_json(value)
-    return raw if raw.find(b"null") < 0 else with_nan(value, raw)
-
-
-def flat_json(value: Any) -> bytes | None:
-    """Return the JSON of a scalar or date, of a dict or list of these, or of a list of such dicts; None for other values.
-
-    It is written from a copy, which no other thread changes.
-    """
-    copy: Any = value
-    parts: Iterable[Any] = (value,)
-    if type(value) is dict:
-        copy = value.copy()
-        parts = copy.values()
-    elif type(value) is list:
-        copy = parts = value.copy()
-        if set(map(id, map(type, parts))) == {id(dict)}:
-            copy = [row.copy() for row in parts]
-            parts = chain.from_iterable(map(dict.values, copy))
-    if not _FLAT.issuperset(map(id, map(type, parts))):
+    kind = type(value)
+    if kind is not dict and kind is not list and kind is not tuple:
         return None
     try:
-        raw = orjson.dumps(copy, _date_text, NO_USER_CODE)
-    except BaseException as error:
-        pass_on_encoder_signal(error)
-        return None
-    return raw if raw.find(b"null") < 0 else with_nan(copy, raw)
-
-
-def _date_text(value: dt.date | dt.time) -> str:
-    """Return a date or time in ISO form, as an exact ``str``: a ``tzinfo`` may give another."""
-    return str.__str__(value.isoformat())
-
-
-def pass_on_encoder_signal(error: BaseException) -> None:
-    """Raise the exception of a signal that interrupted orjson, which hides it behind its own ``error``."""
-    if error.__cause__ is not None or type(error) is not orjson.JSONEncodeError:  # the latter is the most frequent
-        pass_on_signal(error.__cause__ or error)
-
-
-def has_nan(packed: bytes) -> bool:
-    """Whether the MessagePack ``packed`` may contain a NaN or an infinity; False only where it has none."""
-    # All floats without a finite value begin like this, and few others. No text in UTF-8 contains these bytes.
-    return packed.find(b"\xcb\x7f") >= 0 or packed.find(b"\xcb\xff") >= 0
-
-
-def with_nan(value: Any, raw: bytes) -> bytes | None:
-    """Return ``raw``, the JSON of ``value`` by orjson, with NaN and infinities as strings in place of null.
-
-    None where an encoder cannot decide which null stands for such a float.
-    """
-    try:
-        packed = _pack(value)
-    except BaseException as error:
+        left = _left_over(value, budget, MAX_DEPTH)
+    except BaseException as error:  # a name is no text, another thread changed a mapping, or the stack is full
         pass_on_signal(error)
-    else:
-        if not has_nan(packed):
-            return raw
+        return None
+    return None if left <= _NOT_PLAIN else left
+
+
+def _left_over(value: Any, budget: int, depth: int) -> int:  # noqa: C901 - a function more would take half the time again
+    """Return what the container ``value`` leaves. The encoder writes what passes without any code of Python."""
+    budget -= VALUE_COST * len(value)
+    if budget < 0:
+        return budget
+    if type(value) is dict:
+        budget -= sum(map(_size_of_text, value))  # raises TypeError for a name that is not a text
+        value = value.values()
+    for item in value:
+        kind = type(item)
+        if kind is str:
+            budget -= len(item)
+        elif kind is int or item is None or kind is bool:
+            pass
+        elif kind is dict or kind is list or kind is tuple:
+            if not depth:
+                return _NOT_PLAIN
+            budget = _left_over(item, budget, depth - 1)
+            if budget < 0:
+                return budget
+        elif kind is float:
+            if not -_INFINITY < item < _INFINITY:  # JSON has no NaN
+                return _NOT_PLAIN
+        elif not is_date_or_id(item):
+            return _NOT_PLAIN
+    return budget
+
+
+def is_date_or_id(value: Any) -> bool:
+    """Whether ``value`` is a date, a time or a UUID that the encoder writes itself: no time of a time zone but UTC."""
+    kind = type(value)
+    if kind is dt.datetime:
+        return value.tzinfo is None or value.tzinfo is dt.UTC
+    return kind is dt.date or kind is UUID or (kind is dt.time and value.tzinfo is None)
+
+
+def names_size(members: dict[Any, Any]) -> int | None:
+    """Return about the bytes of the names in ``members``; None where one is not a text."""
     try:
-        # raises for a subclass, whose code the next line would run, and for a date
-        orjson.dumps(value, option=_EXACT_TYPES)
-        by_pydantic = pydantic_core.to_json(value, inf_nan_mode="strings")
-        if all(by_pydantic.find(word) < 0 for word in _NAN_WORDS):
-            return raw
-        return orjson.dumps(orjson.loads(by_pydantic))
+        return sum(map(_size_of_text, members))
+    except TypeError:
+        return None
+
+
+def encode(data: Any) -> bytes | None:
+    """Return the JSON of data that was counted; None where it has an integer or a text that JSON cannot have."""
+    try:
+        return orjson.dumps(data)
     except BaseException as error:
-        pass_on_encoder_signal(error)
+        # orjson hides the exception of a signal behind its own
+        pass_on_signal(error.__cause__ or error)
         return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-
 from tooltrace.redact.inspection import full_name
 
 SNAPSHOT_SIZE = 64 * 1024
@@ -12,6 +10,7 @@ MAX_JSON = 1024 * 1024
 """Maximum bytes of plain data in a snapshot: rules and redaction read as much whole. A larger value is cut."""
 MARGIN = 4096
 """Characters past the limit that are kept of a long text, to redact it before it is cut: longer than any secret."""
+_MEASURED = 4 * 1024 * 1024
 TAIL = 4096
 """Characters at the end of a long text that are kept for rules, which may look for an exit status there."""
 
@@ -31,11 +30,12 @@ def cut_text(text: str, limit: int) -> str:
 
 
 def utf8_size(text: str) -> int:
-    """Return the size of ``text`` in UTF-8 without a copy of the whole text."""
+    """Return the size of ``text`` in UTF-8; that of a long text that is not ASCII is estimated from its front."""
     if text.isascii():
         return len(text)
-    step = 1 << 16
-    return sum(len(text[at : at + step].encode("utf-8", "surrogatepass")) for at in range(0, len(text), step))
+    front = text[:_MEASURED]
+    size = len(front.encode("utf-8", "surrogatepass"))
+    return size if front == text else size * len(text) // _MEASURED
 
 
 def fix_unicode(text: str) -> str:
@@ -45,15 +45,6 @@ def fix_unicode(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
-
-
-def is_utf8(front: bytes) -> bool:
-    """Whether ``front`` begins a UTF-8 text; its last character may be cut."""
-    try:
-        codecs.getincrementaldecoder("utf-8")("strict").decode(front)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def marker(value: object) -> str:

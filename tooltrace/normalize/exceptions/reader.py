@@ -38,6 +38,12 @@ class ExceptionSummary(NamedTuple):
     """Whether the same call may succeed later, where the exception or the tool's author states it."""
     retry_after_s: float | None = None
     """Seconds to wait before the next attempt, if the other side said so."""
+    message_size: int | None = None
+    """Bytes of the whole message, where it was cut."""
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the summary as the data of a result."""
+        return dict(zip(self._fields[:-1], self, strict=False))
 
     @property
     def suggestion(self) -> str | None:
@@ -57,8 +63,9 @@ def summarize(exc: BaseException) -> ExceptionSummary:
     locals alive, and let them be finalized there.
     """
     message = name = class_name(exc)
+    size = None
     try:
-        message = exception_message(exc)
+        message, size = exception_message(exc)
         code, again, wait = classify(exc, message)
         message = _with_inner(exc, message)
     except BaseException as error:  # a foreign class may raise anything when its attributes are read
@@ -66,7 +73,8 @@ def summarize(exc: BaseException) -> ExceptionSummary:
         code, again, wait = UNDECIDED
     if again is None and wait is not None:
         again = True  # the other side said when to come back
-    return tuple.__new__(ExceptionSummary, (str(code), name, message, again, wait))  # half the time of the class's own
+    # half the time of the class's own
+    return tuple.__new__(ExceptionSummary, (str(code), name, message, again, wait, size))
 
 
 def classify(exc: BaseException, message: str, depth: int = 0) -> ErrorClassification:
@@ -173,7 +181,7 @@ def _of_step(exc: BaseException, step: _BaseReading, message: str, depth: int) -
         pass_on_signal(error)
         classified = None
     if isinstance(classified, BaseException):
-        classified = classify(classified, exception_message(classified), depth + 1) if depth < _DEEPEST else None
+        classified = classify(classified, exception_message(classified).text, depth + 1) if depth < _DEEPEST else None
         # A cause that gives no indication must not hide what the class of the wrapper says.
         classified = None if classified is UNDECIDED else classified
     return step.known if classified is None else classified
@@ -198,7 +206,9 @@ def _completed(classified: ErrorClassification, base: type) -> ErrorClassificati
 
 def _on_group(group: BaseException, depth: int) -> ErrorClassification:
     """Return the classification on which all of a group's exceptions agree; else UNDECIDED."""
-    kinds = {classify(one, exception_message(one), depth + 1) for one in _leaves(group)} if depth < _DEEPEST else set()
+    kinds = (
+        {classify(one, exception_message(one).text, depth + 1) for one in _leaves(group)} if depth < _DEEPEST else set()
+    )
     return kinds.pop() if len(kinds) == 1 else UNDECIDED
 
 
@@ -226,7 +236,7 @@ def _with_inner(exc: BaseException, message: str) -> str:
         reader = READERS["tenacity.RetryError"]
         inner_error = reader(exc, message)
         inner = inner_error if isinstance(inner_error, BaseException) else None
-    return message if inner is None else f"{message}: {class_name(inner)}: {exception_message(inner)}"
+    return message if inner is None else f"{message}: {class_name(inner)}: {exception_message(inner).text}"
 
 
 def class_name(exc: BaseException) -> str:

@@ -15,6 +15,8 @@ KINDS: tuple[str, ...] = ("subprocess.CompletedProcess",)
 
 _MOST = 1 << 20
 """Maximum characters kept of an output: the beginning of ``stdout``, the end of ``stderr``."""
+_MOST_BYTES = 4 * _MOST + 4
+"""Bytes that have more characters than are kept."""
 _TAIL = 2000
 """Maximum characters of ``stderr`` (or ``stdout``) that become the message."""
 _LINE = 200
@@ -36,7 +38,7 @@ _OPERATORS = frozenset(";|&\n`$")
 
 def form(value: Any) -> dict[str, Any]:
     """Return the arguments, exit status and outputs of a finished process, the outputs as bounded text."""
-    out, err = _decoded(value.stdout), _decoded(value.stderr)
+    out, err = _decoded(value.stdout, slice(_MOST_BYTES)), _decoded(value.stderr, slice(-_MOST_BYTES, None))
     cut = [name for name, text in (("stdout", out), ("stderr", err)) if text is not None and len(text) > _MOST]
     return {
         "args": value.args,
@@ -91,9 +93,9 @@ def _code(status: int, errors: str) -> C:
     return guess_code_from_message(errors.strip().rpartition("\n")[2][-_LINE:])
 
 
-def _decoded(output: Any) -> str | None:
+def _decoded(output: Any, part: slice) -> str | None:
     if isinstance(output, bytes | bytearray):
-        return bytes(output).decode(errors="replace")
+        return bytes(output[part]).decode(errors="replace")
     return output if isinstance(output, str) else None
 
 
