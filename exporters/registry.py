@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from tooltrace.errors import near
 from tooltrace.exporters.protocol import Destination, MissingExtra, Target, UnknownExporter
-from tooltrace.store import base
 
 Factory = Callable[[Target], Destination]
 
@@ -30,13 +29,12 @@ BUILT_IN: Final = {
 }
 """Name of each built-in destination, and its factory."""
 
-_EXTRAS: Final = {"otlp": "otlp"}
+_EXTRAS: Final = {"otlp": "otlp", "clickhouse": "clickhouse"}
 
 
 def available() -> tuple[str, ...]:
     """Return every name that ``load`` knows, the built-in ones first."""
-    builtin = (*BUILT_IN, *base.exporters)
-    return (*builtin, *sorted({point.name for point in _found()} - set(builtin)))
+    return (*BUILT_IN, *sorted({point.name for point in _found()} - set(BUILT_IN)))
 
 
 def load(name: str) -> Factory:
@@ -62,15 +60,13 @@ def _explained(name: str) -> Iterator[None]:
     except MissingExtra:
         raise
     except ImportError as error:
-        extra = base.exporters[name].extra if name in base.exporters else _EXTRAS.get(name)
+        extra = _EXTRAS.get(name)
         hint = f"pip install 'tooltrace-recorder[{extra}]'" if extra else "install it"
         message = f"the destination {name!r} needs a package that is not installed ({error}): {hint}"
         raise MissingExtra(message) from error
 
 
 def _load(name: str) -> Factory:
-    if name in base.exporters:
-        return base.exporters[name].create
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
         found: Any = getattr(import_module(module), attribute)

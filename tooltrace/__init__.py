@@ -13,7 +13,6 @@ Every call becomes an OpenTelemetry span, a structured log line and a row in Duc
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tooltrace import clickhouse as _clickhouse  # noqa: F401 - registers its URLs and its destination
 from tooltrace.core.codes import NextAction, ToolErrorCode
 from tooltrace.core.confidence import ConfidenceRules
 from tooltrace.core.installation import warn_if_overlapping as _warn_if_overlapping

@@ -53,8 +53,6 @@ class ToolSpan(Span, ReadableSpan):
     trace_state: TraceState = _NO_STATE
     span_attributes: dict[str, Any] | None = None
     """Attributes that were set on the span while it ran."""
-    finish: Callable[[Any], ToolCall] | None = None
-    """Function that makes the record from the ended span."""
     _end_time: int | None = None
     _context_cache: SpanContext | None = None
     _attribute_cache: Mapping[str, Any] | None = None
@@ -189,9 +187,13 @@ class ToolSpan(Span, ReadableSpan):
     @property
     def call(self) -> ToolCall | None:
         """The record of the attempt; None while it runs."""
-        if self._call is None and self._end_time is not None and self.finish is not None:
-            self._call = self.finish(self)
+        if self._call is None and self._end_time is not None:
+            self._call = self.make_record()
         return self._call
+
+    def make_record(self) -> ToolCall:
+        """Return a new record of the ended span."""
+        raise NotImplementedError
 
     @property
     def context(self) -> SpanContext:

@@ -1,8 +1,7 @@
-"""One attempt while it runs, and the snapshots of what it produced, until the record is made."""
+"""One attempt while it runs, until its record is made."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextvars import Context as ContextVars
 from sys import getsizeof
 from time import time_ns
@@ -12,68 +11,21 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from tooltrace.core import forking
-from tooltrace.core.codes import NextAction
 from tooltrace.core.records import ToolCall
-from tooltrace.core.response import ErrorInfo, ResponseMeta, Source, Status
-from tooltrace.faults import pass_on_signal
+from tooltrace.core.response import Source
 from tooltrace.normalize import Rule
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.otel.tool_span import ToolSpan
 from tooltrace.recording.context import CallContext
 from tooltrace.recording.model_messages import remember_attempt
+from tooltrace.recording.record_builder import build_record
+from tooltrace.recording.snapshots import ResponseSnapshot, StreamSnapshot, ValueSnapshot
 from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.recording.tracebacks import RaisedFrom
 from tooltrace.redact.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from tooltrace.recording.settings import Settings
-
-
-class ValueSnapshot(Struct, frozen=True, gc=False):
-    """A result that no rule has read yet."""
-
-    value: Snapshot
-    """The result; for a stream, the JSON array of its items."""
-    kinds: tuple[str, ...] = ()
-    """Names of the result's class and of its bases."""
-
-
-class ResponseSnapshot(Struct, frozen=True, gc=False):
-    """A ToolResponse, with the parts that can still change as snapshots.
-
-    The response itself is not stored, so that the caller can release it and its data.
-    """
-
-    status: Status
-    code: str | None
-    text: str
-    reason: str | None
-    explanation: str | None
-    confidence: float | None
-    next_action: NextAction | None
-    next_action_advised: bool
-    sources: tuple[Source, ...]
-    failure: ErrorInfo | None
-    meta: ResponseMeta
-    payload: Snapshot = None
-    stats: Snapshot = None
-    context: Snapshot = None
-    signals: Snapshot = None
-
-
-class StreamSnapshot(Struct, frozen=True, gc=False):
-    """The number, the times and the text of a stream's items."""
-
-    items: int
-    first_item_ns: int | None
-    """Time in the tool until the first item; None where the stream had none."""
-    consumer_ns: int
-    """Time that the consumer of the stream used between the items."""
-    text: str | None = None
-    """Joined items, where all items are text."""
-    size: int = 0
-    """Size of all items, including those that were not stored."""
-
 
 _new = object.__new__
 
@@ -149,6 +101,10 @@ class Attempt(ToolSpan):
         self.span_attributes = self._end_time = self.error = self.stream = None
         return self
 
+    def make_record(self) -> ToolCall:
+        """Return a new record of the ended attempt."""
+        return build_record(self)
+
     def record(self) -> ToolCall:
         """Return the record of the ended attempt, and remember its outcome for messages to the model.
 
@@ -182,28 +138,3 @@ def estimate_size(item: Any) -> int:
 
 _BASE_BYTES = 1500
 """Bytes of an attempt without arguments and result."""
-
-
-def read_claims(result: Any, confidence: Any, sources: Any) -> tuple[Any, tuple[Source, ...] | None, tuple[str, ...]]:
-    """Return the confidence and the sources of ``result``, and a flag for each that could not be read.
-
-    ``confidence`` and ``sources`` are values, functions of the result, or None. The functions are the user's own, and
-    may raise anything.
-    """
-    flags: list[str] = []
-    found_confidence: Any = None
-    found_sources: tuple[Source, ...] | None = None
-    if confidence is not None:
-        try:
-            found_confidence = confidence(result) if callable(confidence) else confidence
-        except BaseException as error:
-            pass_on_signal(error)
-            flags.append("confidence_failed")
-    if sources is not None:
-        try:
-            found: Iterable[Any] = sources(result) if callable(sources) else sources
-            found_sources = tuple(Source.model_validate(source) for source in found or ())
-        except BaseException as error:
-            pass_on_signal(error)
-            flags.append("sources_failed")
-    return found_confidence, found_sources, tuple(flags)

@@ -19,8 +19,9 @@ from tooltrace.core.response import is_response
 from tooltrace.faults import pass_on_signal, report_fault, suppress_faults
 from tooltrace.otel import sdk_internals
 from tooltrace.otel.sdk_internals import detach
-from tooltrace.recording.attempt import Attempt, StreamSnapshot, ValueSnapshot
+from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.recorder import UNKNOWN, Recorder, activate, span_context
+from tooltrace.recording.snapshots import StreamSnapshot, ValueSnapshot
 from tooltrace.redact.snapshot import CUT, snapshot
 from tooltrace.redact.texts import cut_text, fix_unicode
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -10,9 +11,12 @@ from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.engine import apply_rules_to_view, index_of
 from tooltrace.normalize.protocols import value_error_pair
 from tooltrace.normalize.result_view import view_of
-from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot
+from tooltrace.recording.snapshots import ResponseSnapshot, ValueSnapshot
 from tooltrace.redact.snapshot import snapshot
 from tooltrace.redact.texts import cut_text, utf8_size
+
+if TYPE_CHECKING:
+    from tooltrace.recording.attempt import Attempt
 
 _UNCHANGING, _CHANGING = (
     itemgetter(*ResponseSnapshot.__struct_fields__[:-4]),

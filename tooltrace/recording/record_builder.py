@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -21,14 +21,17 @@ from tooltrace.normalize.engine import apply_rules
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.normalize.result_view import snapshot_result
 from tooltrace.otel import attributes as names
-from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot, read_claims
 from tooltrace.recording.reading import read_response, snapshot_response, with_value
 from tooltrace.recording.retryable import with_retryable
+from tooltrace.recording.snapshots import ResponseSnapshot, ValueSnapshot, read_claims
 from tooltrace.recording.token_count import count_tokens, result_text
 from tooltrace.recording.tracebacks import write_traceback
 from tooltrace.redact.sanitizer import Sanitizer
 from tooltrace.redact.snapshot import Snapshot, snapshot
 from tooltrace.redact.texts import cut_text, utf8_size
+
+if TYPE_CHECKING:
+    from tooltrace.recording.attempt import Attempt
 
 _NEVER_RESPONSES = frozenset({str, int, float, bool, type(None), dict, list, bytes})
 """Types that are never a ToolResponse nor a class that a rule reads.

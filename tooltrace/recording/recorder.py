@@ -25,24 +25,22 @@ from tooltrace.otel.pipeline import pipeline_for
 from tooltrace.otel.sdk_internals import SPAN_KEY, attach, current_context, global_provider
 from tooltrace.recording import call_identity, retries, shutdown
 from tooltrace.recording import context as contexts
-from tooltrace.recording.attempt import Attempt, ResponseSnapshot, ValueSnapshot
+from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.context import BAGGAGE_KEY, CallContext, CallId
 from tooltrace.recording.inheritance import parent_pid
 from tooltrace.recording.langchain_run import CONFIG, current_run
 from tooltrace.recording.model_messages import ModelMessage
 from tooltrace.recording.queued_item import DeferredRecord
-from tooltrace.recording.record_builder import build_record, set_result, set_stream_result
+from tooltrace.recording.record_builder import set_result, set_stream_result
 from tooltrace.recording.retries import announcing_libraries, last_failed
 from tooltrace.recording.retryable import judged
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import evaluation, otel_metric, structlog
+from tooltrace.recording.snapshots import ResponseSnapshot, ValueSnapshot
 from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.recording.tracebacks import take_frames
 from tooltrace.recording.worker import Worker
 from tooltrace.redact.snapshot import snapshot
-
-# here, because the module of build_record imports Attempt
-Attempt.finish = staticmethod(build_record)
 
 # bound once: looked up at each call, they take longer
 _begin_attempt, _last_failed = Attempt.begin, last_failed.get

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from tooltrace.errors import QueryCancelled, QueryError, TooltraceError, UnsupportedByStore
 from tooltrace.store.url import SCHEMES, Address, installed_stores, place_of
@@ -248,27 +248,11 @@ Factory = Callable[[Address], StoreBackend]
 _factories: dict[str, Factory] = {}
 
 
-class StoreExporter(NamedTuple):
-    """The destination that delivers records to one kind of store."""
-
-    create: Callable[[Any], Any]
-    """A function that creates a ``tooltrace.exporters.protocol.Destination`` from a ``Target``."""
-    extra: str
-    """The extra of the package that installs the destination's dependencies."""
-
-
-exporters: dict[str, StoreExporter] = {}
-"""Destinations by name; ``configure(export=…)`` and ``tooltrace export`` accept these names."""
-
-
-def register_store(*schemes: str, factory: Factory, exporter: StoreExporter | None = None) -> None:
+def register_store(*schemes: str, factory: Factory) -> None:
     """Let ``factory`` open the URLs that begin with one of ``schemes``, such as ``clickhouse``.
 
-    ``factory`` is called with the URL, and must not connect. ``exporter`` becomes the destination named like the
-    first scheme.
+    ``factory`` is called with the URL, and must not connect.
     """
-    if exporter is not None:
-        exporters[schemes[0]] = exporter
     for scheme in schemes:
         _factories[scheme] = factory
         SCHEMES.add(scheme)

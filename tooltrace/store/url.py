@@ -88,7 +88,7 @@ def place_of(text: str) -> Place:
 
 @cache
 def installed_stores() -> dict[str, EntryPoint]:
-    """Return the stores that installed packages add, by scheme; tooltrace's own stores are not included."""
+    """Return the stores that installed packages add, tooltrace's own among them, by scheme."""
     from tooltrace.core.entry_points import installed
 
     return installed(GROUP)
