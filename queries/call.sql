@@ -53,6 +53,9 @@
 --   rule_grade      text   reliability of the reading: certain, heuristic, or unread where nothing states whether the tool worked
 --   status_recorded  text  the status as it was recorded, where a correction changed the reading; else unknown
 --   service         text   name of the service that recorded the call
+--   release         text   release of that service
+--   environment     text   where that service ran
+--   model           text   model that asked for the call
 --   host            text   name of the machine that recorded the call
 --   pid             count  process id of the recorder
 --   trace_id        text   OpenTelemetry trace id, 32 hex digits
@@ -144,6 +147,9 @@ SELECT
     c.rule_grade,
     c.status_recorded,
     c.service,
+    c.release,
+    c.environment,
+    c.model,
     c.host,
     c.pid,
     c.trace_id,
