@@ -310,12 +310,12 @@ def test_the_threads_own_loop_stays_set(store: Any) -> None:
 
 
 @both
-def test_stop_after_call(calls: Calls, how: str) -> None:
+def test_stop_after_tool_call(calls: Calls, how: str) -> None:
     def tool(ok: bool) -> R:
         return R.success("done") if ok else R.error("TIMEOUT", "slow")
 
     registry = ToolRegistry()
-    registry.register(tool, stop_after_call=True)
+    registry.register(tool, stop_after_tool_call=True)
     assert run(registry, how, "tool", {"ok": True}).next_action == "stop"
     assert run(registry, how, "tool", {"ok": False}).next_action == "retry", "a failure may be tried again"
     assert run(registry, how, "tool", {}).next_action == "continue"
@@ -323,7 +323,12 @@ def test_stop_after_call(calls: Calls, how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"requires_confirmation": True}, {"requires_user_input": ["q"]}, {"external_execution": True}]
+    "options",
+    [
+        {"requires_confirmation": True},
+        {"requires_user_input": True, "user_input_fields": ["q"]},
+        {"external_execution": True},
+    ],
 )
 @both
 def test_nothing_runs_before_a_person_agrees(calls: Calls, how: str, options: Any) -> None:
@@ -344,12 +349,12 @@ def test_values_from_a_person_are_not_in_the_models_schema(store: Any) -> None:
     def send(to: str, text: str) -> None: ...
 
     registry = ToolRegistry()
-    registry.register(send, requires_user_input=["to"])
+    registry.register(send, requires_user_input=True, user_input_fields=["to"])
     (schema,) = registry.schemas("plain")
     assert list(schema["parameters"]["properties"]) == ["text"]
     assert "unknown parameter 'to'" in registry.execute("send", {"to": "x", "text": "y"}).error.message
     with pytest.raises(tt.TooltraceError, match="must name parameters of the tool"):
-        registry.register(send, name="other", requires_user_input=["whom"])
+        registry.register(send, name="other", requires_user_input=True, user_input_fields=["whom"])
 
 
 @both

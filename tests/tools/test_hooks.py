@@ -257,3 +257,54 @@ async def test_a_hook_that_proceeds_after_a_cancellation_starts_nothing(store: A
     go.set()
     assert await asyncio.to_thread(done.wait, 20)
     assert ran == []
+
+
+class TestAgnoHooks:
+    """``tool_hooks``: hooks with the parameters that Agno fills in by name."""
+
+    @both
+    def test_the_arguments_and_the_result_can_be_changed(self, calls: Calls, how: str) -> None:
+        seen: list[Any] = []
+
+        def add(n: int) -> int:
+            return n + 1
+
+        def outer(function_name: str, function_call: Any, arguments: dict[str, Any]) -> Any:
+            arguments["n"] *= 10
+            found = function_call(**arguments)
+            seen.append((function_name, found))
+            return found
+
+        def inner(func: Any, args: dict[str, Any], unused: int = 0) -> Any:
+            return f"<{func(**args)}>"
+
+        registry = ToolRegistry([add], tool_hooks=[outer, inner])
+        assert run(registry, how, "add", {"n": 2}).text == "<21>"
+        assert seen == [("add", "<21>")]
+        (call,) = calls()
+        assert (call.text, call.status) == ("<21>", "success")
+
+    def test_a_failure_passes_through_as_the_response_that_it_is(self, calls: Calls) -> None:
+        def late() -> None:
+            raise TimeoutError("late")
+
+        registry = ToolRegistry([late], tool_hooks=[lambda function_call, arguments: function_call(**arguments)])
+        assert registry.execute("late").code == "TIMEOUT"
+        assert [(call.ending, call.error_type) for call in calls()] == [("raised", "TimeoutError")]
+
+    def test_parameters_that_only_agno_fills_in_are_refused(self) -> None:
+        with pytest.raises(ConfigError, match="cannot have agent"):
+            ToolRegistry(tool_hooks=[lambda agent, function_call: None])
+        with pytest.raises(ConfigError, match="are the same"):
+            ToolRegistry(call_limit=1, tool_call_limit=1)
+
+    def test_an_asynchronous_hook_awaits_the_tool(self, store: Any) -> None:
+        async def hook(function_call: Any, arguments: dict[str, Any]) -> Any:
+            return await function_call(**arguments)
+
+        registry = ToolRegistry([lambda_tool], tool_hooks=[hook])
+        assert asyncio.run(registry.aexecute("lambda_tool", {"n": 1})).text == "1"
+
+
+def lambda_tool(n: int) -> str:
+    return str(n)

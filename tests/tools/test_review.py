@@ -41,7 +41,7 @@ def registry(store: Path, done: list[str]) -> ToolRegistry:
         done.append(path)
         return f"{path} is gone"
 
-    @registry.register(requires_user_input=("to",))
+    @registry.register(requires_user_input=True, user_input_fields=("to",))
     def mail(body: str, to: str) -> str:
         """Send a mail."""
         done.append(to)
@@ -339,7 +339,7 @@ def test_the_answer_fits_the_tool_as_it_is_here(registry: ToolRegistry, done: li
 
 def test_a_person_may_omit_parameters_with_a_default(store: Path) -> None:
     registry = ToolRegistry()
-    registry.register(lambda to="all": f"to {to}", name="mail", requires_user_input=("to",))
+    registry.register(lambda to="all": f"to {to}", name="mail", requires_user_input=True, user_input_fields=("to",))
     assert registry.resume(registry.execute("mail"), approve=True).text == "to all"
 
 

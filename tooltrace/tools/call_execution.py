@@ -126,7 +126,7 @@ class CallExecution:
         result = self._read[1] if self._read is not None and self._read[0] is response else None
         self._failures.clear()  # break the reference cycle: the exception holds its frames, which hold this object
         tool = self.prepared.tool
-        if tool is not None and tool.options.stop_after_call and response.ok:
+        if tool is not None and tool.options.stop_after_tool_call and response.ok:
             response = response.model_copy(update={"next_action": "stop"})
         elapsed = perf_counter_ns() - (self._started if self._attempt is None else self._attempt.started)
         response = response.model_copy(update={"meta": self._meta(response.meta, elapsed)})

@@ -67,13 +67,13 @@ def untraced(tool: Any) -> tuple[Any, ToolSpec | None]:
 
 def for_model(parameters: Parameters, options: ToolOptions, name: str) -> Parameters:
     """Return the parameters without those that a person provides."""
-    by_person = options.requires_user_input
-    if isinstance(by_person, bool):
-        return parameters.without(parameters.names) if by_person else parameters
+    if not options.requires_user_input:
+        return parameters
+    by_person = options.user_input_fields or parameters.names
     unknown = sorted(set(by_person) - set(parameters.names))
     if unknown:
         raise ConfigError(
-            f"requires_user_input must name parameters of the tool {name!r}: {', '.join(unknown)} is not one"
+            f"user_input_fields must name parameters of the tool {name!r}: {', '.join(unknown)} is not one"
         )
     return parameters.without(by_person)
 

@@ -19,8 +19,9 @@ from tooltrace.tools.schema import REQUIRED, ParameterField
 ALWAYS = frozenset({"run_context", "session_state"})
 """Parameter names that are always injected."""
 
-UNLESS_SIMPLE = frozenset({"agent", "cls", "ctx", "self", "team"})
-"""Parameter names that frameworks or the language fill in, except for plain types: ``team: str`` is a team's name."""
+UNLESS_SIMPLE = frozenset({"agent", "audios", "cls", "ctx", "files", "images", "self", "team", "videos"})
+"""Parameter names that frameworks or the language fill in, except for plain types: ``team: str`` is a team's name, and
+``files: list[str]`` are paths."""
 
 CONTEXTS = frozenset[str]().union(*injected_parameters.CONTEXTS.values())
 """Names of the classes with which frameworks pass a run to a tool.

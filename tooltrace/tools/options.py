@@ -34,16 +34,16 @@ class ToolOptions:
     call_limit: int | None = None
     """Maximum number of calls that are run; the response beyond it is CALL_LIMIT."""
     requires_confirmation: bool = False
-    requires_user_input: bool | tuple[str, ...] = False
-    """True: a person provides every parameter. Names: a person provides these. The model does not see these parameters.
-    """
+    requires_user_input: bool = False
+    """Whether a person provides parameters: those of ``user_input_fields``, else all. The model does not see them."""
+    user_input_fields: tuple[str, ...] = ()
     external_execution: bool = False
     approval_type: ApprovalType | None = None
     """``required``: a person approves the call, by the tool's gate or else by confirmation. ``audit``: the decision of
     the tool's gate is needed for an audit. The PausedCall has it."""
     expires_after: float | None = None
     """Seconds after which a person's decision is too late; None: never."""
-    stop_after_call: bool = False
+    stop_after_tool_call: bool = False
     """Whether a call that did not fail advises the agent to stop."""
     hidden: tuple[str, ...] = ()
     """Further parameters that the model neither sees nor provides."""
@@ -71,11 +71,12 @@ class OptionWords(TypedDict, total=False):
     cache: bool | float
     call_limit: int | None
     requires_confirmation: bool
-    requires_user_input: bool | Iterable[str]
+    requires_user_input: bool
+    user_input_fields: Iterable[str]
     external_execution: bool
     approval_type: ApprovalType | None
     expires_after: float | None
-    stop_after_call: bool
+    stop_after_tool_call: bool
     hidden: Iterable[str]
     capture: Capture | None
     redact: Redaction | Redact | Iterable[str] | None
@@ -120,7 +121,7 @@ def settle(base: ToolOptions, words: OptionWords | Mapping[str, Any]) -> ToolOpt
     if unknown:
         raise ConfigError(f"unknown tool option {', '.join(unknown)}: expected one of {', '.join(known)}")
     values = dict(words)
-    for key in ("hidden", "requires_user_input"):
+    for key in ("hidden", "user_input_fields"):
         if key in values and not isinstance(values[key], bool):
             values[key] = _names(key, values[key])
     options = replace(base, **values)
@@ -142,6 +143,8 @@ def _check_gate(options: ToolOptions) -> None:
     set_options = [name for name in gates if getattr(options, name)]
     if len(set_options) > 1:
         raise ConfigError(f"{' and '.join(set_options)} exclude each other: pass one of them")
+    if options.user_input_fields and not options.requires_user_input:
+        raise ConfigError("user_input_fields needs requires_user_input=True")
     kind = options.approval_type
     if kind not in (None, *get_args(ApprovalType)):
         raise ConfigError(f"approval_type must be 'required', 'audit' or None, got {kind!r}")

@@ -14,7 +14,7 @@ from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError, near
 from tooltrace.recording.circuit_breaker import CircuitBreaker
 from tooltrace.tools import execution, human_review, injection, model_schemas, options, toolkits
-from tooltrace.tools.adapters import agno_function, hello_agents_tool, provider_tool
+from tooltrace.tools.adapters import agno_function, agno_hook, hello_agents_tool, provider_tool
 from tooltrace.tools.adapters.hello_agents_loop import RegistryTool
 from tooltrace.tools.cache import Cache
 from tooltrace.tools.functions import from_function
@@ -40,20 +40,26 @@ class ToolRegistry:
         tools: Iterable[Any] = (),
         *,
         call_limit: int | None = None,
+        tool_call_limit: int | None = None,
         inject: injection.Provided | None = None,
         hooks: Iterable[AnyHook] = (),
+        tool_hooks: Iterable[Callable[..., Any]] = (),
         cache_size: int = 1000,
         breaker: bool = True,
     ) -> None:
         """Register ``tools``, which are what ``register`` accepts.
 
-        ``call_limit``: maximum number of calls that are run, of all tools together, until ``reset``. ``inject``: map
-        from a parameter's name or class to its value, or to a function that makes it for each call. ``hooks``: what
-        ``add_hook`` accepts. ``cache_size``: maximum number of cached responses of tools with ``cache``. ``breaker``:
-        whether a CircuitBreaker refuses the calls of a tool that fails repeatedly; one among ``hooks`` replaces it.
+        ``call_limit``: maximum number of calls that are run, of all tools together, until ``reset``; ``tool_call_limit`` is
+        Agno's name for it. ``inject``: map from a parameter's name or class to its value, or to a function that makes it
+        for each call. ``hooks``: what ``add_hook`` accepts. ``tool_hooks``: hooks with Agno's parameters, such as
+        ``(function_name, function_call, arguments)``, inside of ``hooks``. ``cache_size``: maximum number of cached
+        responses of tools with ``cache``. ``breaker``: whether a CircuitBreaker refuses the calls of a tool that fails
+        repeatedly; one among ``hooks`` replaces it.
         """
         self._state = RegistryState(
-            limits=CallLimiter(call_limit), cache=Cache(cache_size), provided=injection.check(inject or {})
+            limits=CallLimiter(_one_limit(call_limit, tool_call_limit)),
+            cache=Cache(cache_size),
+            provided=injection.check(inject or {}),
         )
         self._lock = RLock()
         for tool in tools:
@@ -61,7 +67,7 @@ class ToolRegistry:
         self._own_breaker = CircuitBreaker() if breaker else None
         if self._own_breaker is not None:
             self._state.hooks = (self._own_breaker,)
-        for hook in hooks:
+        for hook in (*hooks, *map(agno_hook.adapted, tool_hooks)):
             self.add_hook(hook)
 
     @overload
@@ -286,6 +292,12 @@ class ToolRegistry:
                     )
                 tools[tool.name] = tool
             self._state.tools = tools
+
+
+def _one_limit(call_limit: int | None, tool_call_limit: int | None) -> int | None:
+    if call_limit is not None and tool_call_limit is not None:
+        raise ConfigError("call_limit and tool_call_limit are the same: pass one of them")
+    return tool_call_limit if call_limit is None else call_limit
 
 
 def _tools_of(tool: Any, words: OptionWords) -> list[Any]:

@@ -59,10 +59,11 @@ def options_of(found: Any) -> ToolOptions:
             if isinstance(description, str) and description.strip() not in documented
             else None,
             "requires_confirmation": bool(getattr(found, "requires_confirmation", None)),
-            "requires_user_input": tuple(names) if asks and names else asks,
+            "requires_user_input": asks,
+            "user_input_fields": tuple(names) if asks and names else (),
             "external_execution": bool(getattr(found, "external_execution", None)),
             "approval_type": getattr(found, "approval_type", None),
             "cache": bool(getattr(found, "cache_results", None)) and (seconds or True),
-            "stop_after_call": bool(getattr(found, "stop_after_tool_call", None)),
+            "stop_after_tool_call": bool(getattr(found, "stop_after_tool_call", None)),
         },
     )
