@@ -142,3 +142,53 @@ def test_an_unknown_option_is_refused_at_decoration() -> None:
             tt.trace_tool(**bad)(lambda: 1)
     with pytest.raises(tt.TooltraceError):
         tt.trace_tool(5)  # type: ignore[call-overload]
+
+
+META = {"toolName": "searchDocs", "toolVersion": "7", "traceId": "tool_001", "durationMs": 183}
+
+
+@pytest.mark.parametrize(
+    ("result", "duration"),
+    [
+        ({"success": True, "data": 1, "meta": META}, 183),
+        (tt.ToolResponse.success("x", stats={"time_ms": 245}), 245),
+        ({"output": "x", "error": None, "tool_call_id": "c", "execution_time": 1.5}, 1500),
+        ({"output": "x", "error": None, "tool_call_id": "c", "execution_time": 0.0}, None),
+        (tt.ToolResponse.success("x", stats={"time_ms": "long"}), None),
+        ("x", None),
+    ],
+)
+def test_the_logger_records_the_duration_that_a_result_states(
+    calls: Calls, result: Any, duration: float | None
+) -> None:
+    tt.TraceLogger().record("a", result)
+    tt.TraceLogger().record("b", result, duration_ms=7)
+    assert {call.tool: call.duration_ms for call in calls()} == {"a": duration, "b": 7}
+
+
+def test_ids_of_an_envelope_that_are_not_the_records_own_are_kept(calls: Calls) -> None:
+    envelope = {"success": True, "data": 1, "confidence": 0.5, "meta": META}
+    tt.trace_tool(lambda: envelope, name="search")()
+    tt.trace_tool(lambda: envelope, name="searchDocs", version="8")()
+    tt.TraceLogger().record("logged", envelope)
+    found = {call.tool: (json.loads(call.context or "{}"), call.tool_version) for call in calls()}
+    ids = {"toolName": "searchDocs", "traceId": "tool_001"}
+    assert found == {"search": (ids, "7"), "searchDocs": ({"traceId": "tool_001"}, "8"), "logged": (ids, "7")}
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        {"success": False, "data": None, "confidence": 0, "error": {"type": "timeout", "message": "late"}},
+        {"success": False, "error": {"code": "MINE", "message": "no", "retryable": False}},
+        {"output": "", "error": "no permission", "tool_call_id": "c", "name": "shell"},
+        {"status": "error", "text": "no", "data": {}, "error": {"code": "MINE", "message": "no"}},
+    ],
+)
+def test_a_failure_without_data_keeps_no_envelope_as_its_result(calls: Calls, failed: dict[str, Any]) -> None:
+    tt.trace_tool(lambda: failed, name="f")()
+    tt.TraceLogger().record("f", failed)
+    registry = tt.ToolRegistry()
+    registry.register(lambda: failed, name="f")
+    registry.execute("f")
+    assert [(call.status, call.result) for call in calls()] == [("error", None)] * 3

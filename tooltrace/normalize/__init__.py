@@ -17,6 +17,7 @@ from tooltrace.normalize.rule import Grade, Rule, checked_rules, rule
 
 __all__ = [
     "CERTAIN_RULES",
+    "ENVELOPES",
     "EXCEPTION",
     "NONE",
     "PLAIN",
@@ -35,6 +36,8 @@ PLAIN = "plain"
 """Any other value: the tool returned it, and nothing states whether the tool worked. The value is the data."""
 NONE = "none"
 """The tool returned None: a response without data, and nothing states whether the tool worked."""
+ENVELOPES = frozenset({TOOL_RESPONSE, "hello_agents", "envelope", "eino", "magic"})
+"""Rules for protocols with a member for the data: an error without data is recorded without the envelope around it."""
 EXCEPTION = "exception"
 """The tool raised: an error, classified by the class of the exception."""
 

@@ -11,8 +11,10 @@ from typing import Any, Self, Unpack
 from opentelemetry.context.context import Context
 
 from tooltrace.core.keywords import checked_keywords
+from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError
-from tooltrace.faults import faults, pass_on_signal
+from tooltrace.faults import faults, pass_on_signal, suppress_faults
+from tooltrace.normalize import normalize
 from tooltrace.otel.sdk_internals import detach
 from tooltrace.otel.timestamps import EPOCH, nanoseconds
 from tooltrace.recording.attempt import Attempt
@@ -76,7 +78,8 @@ class TraceLogger:
         """Record a call that has ended. Returns the span id, or None where the call could not be recorded.
 
         ``result``: the result of the call, or the exception that it raised. ``started_at``: start of a call of the past, such
-        as one of your own logs, in UTC unless it has a time zone; default: ``duration_ms`` ago. ``tool_version``: version of
+        as one of your own logs, in UTC unless it has a time zone; default: ``duration_ms`` ago. ``duration_ms``: default: the
+        duration that the result states, such as ``stats.time_ms``, ``meta.durationMs`` or ``execution_time``. ``tool_version``: version of
         the tool then; default: that of the logger's options. Raises ConfigError for another type of either, and for a start
         before 1970 or in the future.
         """
@@ -87,6 +90,9 @@ class TraceLogger:
         )
         if logged is None:
             return None
+        if duration_ms is None:
+            with suppress_faults("read", lost=0):
+                duration_ms = _stated_duration(normalize(result, rules=recorder.rules_of(spec)))
         duration_ns = _nanoseconds(duration_ms)
         if started_ns is None:
             logged.backdate(max(duration_ns, 0))
@@ -188,6 +194,12 @@ def _past(started_at: datetime | None) -> int | None:
     if not EPOCH <= moment <= datetime.now(UTC) + _CLOCK_ERROR:
         raise ConfigError(f"{expected}; got {started_at.isoformat()}")
     return nanoseconds(moment)
+
+
+def _stated_duration(response: ToolResponse) -> Any:
+    """Return the milliseconds that a result states in its metadata or in ``stats.time_ms``; None where it states none."""
+    stated = response.meta.duration_ms
+    return (response.stats or {}).get("time_ms") if stated is None else stated
 
 
 def _nanoseconds(duration_ms: float | None) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tooltrace.core.response import ToolResponse
+from tooltrace.normalize import ENVELOPES
 from tooltrace.normalize.engine import apply_rules_to_view, index_of
 from tooltrace.normalize.protocols import value_error_pair
 from tooltrace.normalize.result_view import view_of
@@ -72,6 +73,6 @@ def with_value(response: ResponseSnapshot, attempt: Attempt) -> ResponseSnapshot
     result = attempt.result
     if response.payload is not None or response.status != "error" or not isinstance(result, ValueSnapshot):
         return response
-    if result.kinds or type(result.value) is not bytes:
+    if result.kinds or type(result.value) is not bytes or response.meta.rule in ENVELOPES:
         return response
     return replace(response, payload=result.value)

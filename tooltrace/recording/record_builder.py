@@ -16,7 +16,7 @@ import orjson
 from tooltrace.core.confidence import OUT_OF_RANGE, Score, valid_confidence, warn_of_unknown
 from tooltrace.core.records import ToolCall
 from tooltrace.core.response import ErrorInfo, Source, ToolResponse, is_response
-from tooltrace.normalize import EXCEPTION, NONE, PLAIN, RULES, TOOL_RESPONSE, Rule
+from tooltrace.normalize import ENVELOPES, EXCEPTION, NONE, PLAIN, RULES, TOOL_RESPONSE, Rule
 from tooltrace.normalize.engine import apply_rules
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.normalize.result_view import snapshot_result
@@ -87,6 +87,8 @@ def with_failed_value(response: ToolResponse, result: Any) -> ToolResponse:
     For callers that let the rules read a result themselves: its record is that of :func:`set_result`.
     """
     if response.status != "error" or response.payload is not None or type(result) not in (dict, list):
+        return response
+    if response.meta.rule in ENVELOPES:
         return response
     return response.model_copy(update={"data": result})
 
@@ -215,7 +217,7 @@ def _texts(attempt: Attempt, response: ResponseSnapshot | None) -> list[str | No
     if attempt.error is not None:
         texts.append(attempt.error.message)
     if response is not None and attempt.error is None:
-        texts += (response.text, response.explanation, response.reason)
+        texts += (response.text, response.explanation, response.reason, *_stated_ids(attempt, response).values())
         for source in response.sources:
             texts += _texts_of(source)
         if response.failure is not None:
@@ -311,13 +313,30 @@ def _add_response(attempt: Attempt, response: ResponseSnapshot, sanitizer: Sanit
         for name, part in (
             ("result", response.payload),
             ("stats", response.stats),
-            ("context", response.context),
+            ("context", _with_members(response.context, _stated_ids(attempt, response))),
             ("signals", response.signals),
         ):
             if part is not None:
                 fields[name] = sanitizer.sanitize_json(name, part)
     if attempt.spec.version is None and response.meta.tool_version is not None:
         fields["tool_version"] = response.meta.tool_version
+
+
+def _stated_ids(attempt: Attempt, response: ResponseSnapshot) -> dict[str, str]:
+    """Return the tool's name and trace id in the metadata of a protocol, where the record has others."""
+    meta = response.meta
+    if meta.span_id is not None:  # they are the recorder's own
+        return {}
+    stated = {"toolName": (meta.tool_name, attempt.spec.name), "traceId": (meta.trace_id, f"{attempt.trace_id:032x}")}
+    return {name: value for name, (value, known) in stated.items() if value is not None and value != known}
+
+
+def _with_members(context: Snapshot, more: dict[str, str]) -> Snapshot:
+    """Return the JSON object ``context`` with ``more`` members; as it is where it is none."""
+    if not more or not isinstance(context, bytes | None):
+        return context
+    known = {} if context is None else orjson.loads(context)
+    return orjson.dumps({**more, **known}) if isinstance(known, dict) else context
 
 
 def _add_claims(

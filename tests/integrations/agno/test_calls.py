@@ -38,6 +38,22 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
+@pytest.mark.parametrize("how", HOWS)
+def test_a_tool_after_which_the_run_stops_states_the_next_action(agent_of: Callable, calls: Callable, how: str) -> None:
+    from agno.tools import tool
+
+    @tool(stop_after_tool_call=True)
+    def finish(a: int) -> str:
+        if a < 0:
+            raise ValueError("below 0")
+        return "done"
+
+    drive(agent_of([finish], [("finish", {"a": 1}, "c1")]), how)
+    drive(agent_of([finish], [("finish", {"a": -1}, "c3")]), how)
+    found = [(call.call_id, call.status, call.next_action, call.rule, call.result) for call in calls()]
+    assert found == [("c1", "success", "stop", "plain", '"done"'), ("c3", "error", None, "exception", None)]
+
+
 def fail(key: str) -> str:
     raise KeyError(key)
 

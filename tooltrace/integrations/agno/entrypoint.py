@@ -76,7 +76,7 @@ def _function(tool: Callable[..., Any], execution: Execution) -> Callable[..., A
         detach(token)
         if _is_stream(result):
             return _follow(result, execution, attempt)
-        execution.recorder.returned(attempt, result)
+        execution.returned(attempt, result)
         return result
 
     return wrapper
@@ -96,7 +96,7 @@ def _coroutine(tool: Callable[..., Any], execution: Execution) -> Callable[..., 
             execution.raised(attempt, error)
             raise
         detach(token)
-        execution.recorder.returned(attempt, result)
+        execution.returned(attempt, result)
         return result
 
     return wrapper

@@ -76,6 +76,15 @@ class Execution:
                     self._record_without_run(error)
             raise
 
+    def returned(self, attempt: Attempt, result: Any) -> None:
+        """Record what the tool returned. The option ``stop_after_tool_call`` states the next action of a success."""
+        if getattr(self.call.function, "stop_after_tool_call", None):
+            with suppress_faults("read", lost=0):
+                response = normalize(result, rules=self.recorder.settings.rules)
+                if response.ok and response.next_action is None:
+                    result = response.model_copy(update={"next_action": "stop"})
+        self.recorder.returned(attempt, result)
+
     def raised(self, attempt: Attempt, error: BaseException) -> None:
         """Record that ``error`` left the tool."""
         if is_cancellation(error):
