@@ -46,7 +46,7 @@ SHOWN = {
     "docs/how-to/rules.md": 1,
     "docs/how-to/secrets.md": 1,
     "docs/how-to/stuck-agents.md": 1,
-    "docs/how-to/tools.md": 1,
+    "docs/how-to/tools.md": 2,
     "docs/how-to/troubleshooting.md": 2,
     "docs/reference/health.md": 0,
     "docs/reference/journal.md": 1,
