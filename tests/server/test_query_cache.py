@@ -17,7 +17,7 @@ from tooltrace.server.query_cache import QueryCache
 from tooltrace.store.base import Cancellation
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.result import Statement
+from tooltrace.store.result import Statement, with_rows
 
 from .conftest import call, write
 
@@ -268,7 +268,7 @@ async def test_a_tool_is_queried_alone_where_the_result_for_all_is_unknown_or_cu
     cache.invalidate()
     await cache.query("incidents")
     key = module._key("incidents", None, {})
-    cut = cache._results[key].result.with_rows([], cut="rows")
+    cut = with_rows(cache._results[key].result, [], cut="rows")
     cache._results[key] = replace(cache._results[key], result=cut)
     await cache.query_tool("incidents", "search")
     assert executed == [("incidents", "search"), ("incidents", None), ("incidents", "search")]
