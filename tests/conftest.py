@@ -146,7 +146,18 @@ def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with store.with_suffix(".making").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not store.exists():
-            command = [sys.executable, "-m", "tooltrace", "demo", "--calls", "400", "--store", str(store)]
+            command = [
+                sys.executable,
+                "-m",
+                "tooltrace",
+                "demo",
+                "--calls",
+                "400",
+                "--days",
+                "0",
+                "--store",
+                str(store),
+            ]
             subprocess.run(command, check=True, capture_output=True, timeout=600)
     return store
 

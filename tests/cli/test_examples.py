@@ -63,7 +63,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("examples")
     store = folder / "tooltrace.duckdb"
     environment = {name: value for name, value in os.environ.items() if name != "TOOLTRACE_STORE"}
-    command = [sys.executable, "-m", "tooltrace", "demo", "--calls", "60", "--seed", "5"]
+    command = [sys.executable, "-m", "tooltrace", "demo", "--calls", "60", "--days", "0", "--seed", "5"]
     subprocess.run(
         command, cwd=folder, env={**environment, "PYTHONPATH": str(Path(__file__).parents[2])}, check=True,
         capture_output=True, timeout=240,

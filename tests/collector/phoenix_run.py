@@ -69,7 +69,7 @@ def through(otelcol: Path, folder: Path, address: str) -> Path:
     store, env = folder / "through.duckdb", collector.environment("http/protobuf")
     try:
         collector.start()
-        run("demo", "--calls", str(CALLS), "--store", str(store), env=env)
+        run("demo", "--calls", str(CALLS), "--days", "0", "--store", str(store), env=env)
         run("export", "otlp", "--pending", "--store", str(store), env=env)
         collector.stop()
     finally:
@@ -80,7 +80,7 @@ def through(otelcol: Path, folder: Path, address: str) -> Path:
 def direct(folder: Path, address: str) -> Path:
     """The demo to Phoenix without one: its store."""
     store = folder / "direct.duckdb"
-    run("demo", "--calls", str(CALLS), "--store", str(store), env=quiet())
+    run("demo", "--calls", str(CALLS), "--days", "0", "--store", str(store), env=quiet())
     to = ["--endpoint", address, "--signal", "traces", "--header", "x-project-name=direct"]
     run("export", "otlp", *to, "--store", str(store), env=quiet())
     return store

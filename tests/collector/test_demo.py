@@ -34,7 +34,7 @@ def rows(store: Path, table: str = "tool_calls") -> list[dict[str, Any]]:
         return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
 
 
-OWN = [sys.executable, "-m", "tooltrace", "demo", "--calls", str(CALLS), "--store"]
+OWN = [sys.executable, "-m", "tooltrace", "demo", "--calls", str(CALLS), "--days", "0", "--store"]
 """An application that has set up nothing: the standard variables are enough."""
 SDK = [sys.executable, str(Path(__file__).with_name("demo_through_sdk.py")), str(CALLS)]
 """An application with the SDK's own exporters."""

@@ -55,7 +55,8 @@ def runs(folder: Path) -> list[tuple[int, str, str]]:
     """Two runs with one seed, at the same time, into a store each."""
     names = ("one", "two")
     started = [
-        start("demo", "--calls", str(CALLS), "--seed", "5", "--store", str(folder / f"{name}.duckdb")) for name in names
+        start("demo", "--calls", str(CALLS), "--days", "0", "--seed", "5", "--store", str(folder / f"{name}.duckdb"))
+        for name in names
     ]
     return [finish(process) for process in started]
 

@@ -20,12 +20,21 @@ from tooltrace.core.plural import format_count
 )
 @click.option("--calls", type=click.IntRange(min=1), default=1000, show_default=True, help="Number of calls to make.")
 @click.option(
+    "--days",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    help="Days of past calls to record before; 0: none.",
+)
+@click.option(
     "--seed", type=int, default=7, show_default=True, help="Seed of the plan; the same seed gives the same statuses."
 )
 @store_option
-def demo(calls: int, seed: int, store: Path) -> None:
+def demo(calls: int, days: int, seed: int, store: Path) -> None:
     """Run scripted agents whose tools sometimes fail, and show the recorded calls.
 
+    Before that, calls of the past days are recorded as from logs: a tool that broke with a version two days ago, one that
+    fails all the time, retries that never help, an overconfident tool, a loop and a tool that hangs.
     The agents read Python's own source tree, search its docstrings, calculate, query a database and fetch pages
     from a local server. No data leaves this machine. The store remains; the temporary workspace is deleted.
     """
@@ -46,5 +55,5 @@ def demo(calls: int, seed: int, store: Path) -> None:
         screen.print(f"Running agents with {format_count(calls, 'call')} …")
     with Progress(console=screen, transient=True, disable=not screen.is_terminal) as progress:
         task = progress.add_task("Running agents", total=calls)
-        result = run(store, calls=calls, seed=seed, on_call=lambda: progress.advance(task))
+        result = run(store, calls=calls, seed=seed, days=days, on_call=lambda: progress.advance(task))
     report(result)

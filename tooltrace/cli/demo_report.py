@@ -41,6 +41,10 @@ def report(run: Run) -> None:
     screen.print(
         f"{format_count(run.calls, 'call')} in {format_count(attempts, 'attempt')}, {run.seconds:.1f} s.", style="bold"
     )
+    if run.past_calls:
+        screen.print(
+            f"{format_count(run.past_calls, 'call')} of the days before: the command tooltrace names their problems."
+        )
     retried = [row for row, times in zip(retries.rows, retries.values("retried"), strict=True) if times]
     labelled = [row for row, n in zip(calibration.rows, calibration.values("n"), strict=True) if n]
     for title, result, columns, rows in (

@@ -7,6 +7,7 @@ Read :mod:`tooltrace.demo.tools` first: it shows how tools are traced.
     docs.py            search over docstrings, with signals
     python_outline.py  Python's parser, for all threads
     calculator.py      safe evaluation of expressions
+    history.py         calls of the days before, each tool with one problem
     server.py          a local HTTP server that sometimes fails
     plan.py            the calls that the agents will make, drawn from a seed
     retry.py           retries: each one is the next attempt of the same call

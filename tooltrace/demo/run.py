@@ -15,6 +15,7 @@ import stamina.instrumentation
 
 import tooltrace as tt
 from tooltrace.demo.agent import Agents
+from tooltrace.demo.history import record_history
 from tooltrace.demo.plan import plan
 from tooltrace.demo.server import serving
 from tooltrace.demo.tools import Toolbox
@@ -32,14 +33,18 @@ class Run:
     started_at: datetime
     seconds: float
     calls: int
+    past_calls: int = 0
+    """Calls that were recorded for the days before the run."""
 
 
-def run(store: Path, *, calls: int, seed: int, on_call: Callable[[], None] = lambda: None) -> Run:
-    """Run the agents with ``calls`` calls, recorded in ``store``. ``on_call`` is called after each.
+def run(store: Path, *, calls: int, seed: int, days: int = 0, on_call: Callable[[], None] = lambda: None) -> Run:
+    """Run the agents with ``calls`` calls, recorded in ``store``, after a history of ``days``.
 
+    ``on_call`` is called after each call of the agents.
     The same ``seed`` gives the same statuses on the same machine.
     """
     tt.configure(store=store, service="tooltrace-demo")
+    past_calls = record_history(datetime.now(UTC), days, seed)
     started_at, clock = datetime.now(UTC), perf_counter()
     with TemporaryDirectory(prefix="tooltrace-demo-") as workspace, _retry_log_disabled():
         library = Library(Path(workspace))
@@ -50,7 +55,7 @@ def run(store: Path, *, calls: int, seed: int, on_call: Callable[[], None] = lam
         raise StoreError(
             "some calls of the demo could not be written: check the free disk space. `SELECT * FROM losses` has the counts"
         )
-    return Run(store=store, started_at=started_at, seconds=perf_counter() - clock, calls=calls)
+    return Run(store=store, started_at=started_at, seconds=perf_counter() - clock, calls=calls, past_calls=past_calls)
 
 
 @contextmanager
