@@ -80,10 +80,13 @@ def main() -> None:
                 take(page, f"{address}/tool?name=search&since=14d", folder / f"tool-{theme}.png", height=1800)
                 take(page, f"{address}/sql?query=failure_rate&since=14d", folder / f"sql-{theme}.png", height=1080)
             with served(demo) as address:
-                if theme == "light":
-                    take(page, address, folder / "demo-light.png", height=1000)
                 take(page, f"{address}/calls?status=error", folder / f"calls-{theme}.png")
                 take(page, f"{address}/call?id={call}", folder / f"call-{theme}.png", height=1000)
+            context.close()
+        for language, name in (("en", "demo-light.png"), ("zh", "demo-zh.png")):
+            context = browser.new_context(color_scheme="light", locale=language, timezone_id="Europe/Berlin")
+            with served(demo) as address:
+                take(context.new_page(), f"{address}/?lang={language}", folder / name, height=1000)
             context.close()
         browser.close()
 

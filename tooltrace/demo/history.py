@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import tooltrace as tt
 
-CONVERSATIONS_A_DAY: Final = 40
+CONVERSATIONS_A_DAY: Final = 60
 BROKEN_FOR: Final = timedelta(days=2)
 """How long before the run ``find_order`` broke, with its version 3.1.0."""
 HANGS_FOR: Final = timedelta(days=3)
