@@ -27,7 +27,7 @@ def program() -> str:
     """Return the words with which the user starts this program: ``tooltrace`` where the shell finds it under that name."""
     started = Path(sys.argv[0] if sys.argv else "")
     on_path = shutil.which("tooltrace")
-    if started.parts[-3:] == ("tooltrace", "cli", "__main__.py"):
+    if started.parts[-2:] == ("tooltrace", "__main__.py"):
         return f"{shlex.quote(sys.executable)} -m tooltrace"
     if started.name != "tooltrace" or (on_path is not None and _is_same(Path(on_path), started)):
         return "tooltrace"
