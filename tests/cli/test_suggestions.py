@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tooltrace.analysis import catalogue
+from tooltrace.analysis.catalog import listed
 
 pytestmark = pytest.mark.usefixtures("history")
 
@@ -60,7 +60,7 @@ def test_an_unknown_query_without_a_similar_one_lists_all_in_columns(run, monkey
     first, *lines = done.stderr.splitlines()
     assert (done.exit_code, done.stdout) == (2, "")
     assert first == "tooltrace: unknown query 'zzzzzz'; the queries are:"
-    assert " ".join(lines).split() == sorted(catalogue())
+    assert " ".join(lines).split() == sorted(query.name for query in listed())
     assert 1 < max(map(len, lines)) <= width
 
 
