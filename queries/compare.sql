@@ -1,6 +1,8 @@
 -- Is a tool better or worse than before, and is the difference more than noise?
 --
--- One row per tool and measure: two windows, or two versions, side by side. An attempt is finished if it ended with a
+-- One row per tool and measure, for two sides: two values of a dimension, such as version:1.2 and version:2.0, or two windows
+-- of time, such as 14d..7d and 7d. Without before, the window after is compared with the equally long one before it. Where
+-- the values are of tools, the rows are not grouped by tool. An attempt is finished if it ended with a
 -- status. A call failed if its last finished attempt failed. difference is after - before, with its 95 % interval. An
 -- attempt that belongs to both sides counts as before.
 --
@@ -25,15 +27,13 @@
 -- group: changes (first)
 -- by: tool (default), agent, model, release, environment, attributes
 -- parameters:
---   before_since    timestamp = NULL  before: attempts that started at this time or later
---   before_until    timestamp = NULL  before: attempts that started before this time
---   before_version  text = NULL       before: this version only
---   since           timestamp = NULL  after: attempts that started at this time or later
---   until           timestamp = NULL  after: attempts that started before this time
---   version         text = NULL       after: this version only
---   tool            text = NULL       this tool only
---   min_n           integer = 20      a side with fewer items is marked too_few
---   rules           rules = 'all'     certain: failures that only a heuristic rule found count as attempts that did not fail
+--   before  side = NULL       the side before: DIMENSION:VALUE or a window of time
+--   after   side              the side after, in the same form
+--   since   timestamp = NULL  of two values: attempts that started at this time or later
+--   until   timestamp = NULL  of two values: attempts that started before this time; else the end of an open window
+--   tool    text = NULL       this tool only
+--   min_n   integer = 20      a side with fewer items is marked too_few
+--   rules   rules = 'all'     certain: failures that only a heuristic rule found count as attempts that did not fail
 -- columns:
 --   measure     text             failure_rate (of attempts), call_failure_rate, p50 and p95 (latency without results from a cache), attempts_per_call, accuracy (right / labelled) or confidence_gap (mean confidence - accuracy)
 --   unit        text             unit of before, after and difference: share, ms, ratio or points
@@ -49,7 +49,7 @@
 --   compared    count            comparisons in this answer that have enough data
 --   clusters    count            conversations (or traces, or calls) of the side that has fewer
 --   design_effect  ratio         items / independent items that the side would be equally certain with, of the side where it is larger; NULL for attempts_per_call
--- important: measure, verdict, difference, before, after, n_before, n_after
+-- important: measure, verdict, before, after, difference, n_before, n_after
 -- hidden: difference
 -- verdict: first {group}: {measure} was {before} and is {after} ({verdict}).
 -- next: query errors --tool {tool}
@@ -73,7 +73,7 @@ WITH scoped AS (
         started_at AS started,
         CASE WHEN ($before_since IS NULL OR started_at >= $before_since)
               AND ($before_until IS NULL OR started_at < $before_until)
-              AND ($before_version IS NULL OR tool_version = $before_version) THEN 0 ELSE 1 END AS side,
+              AND ($before_value IS NULL OR /* side */ tool_version /* end side */ = $before_value) THEN 0 ELSE 1 END AS side,
         status = 'error' AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
         CASE WHEN NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms,
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
@@ -84,10 +84,10 @@ WITH scoped AS (
       AND ($tool IS NULL OR tool = $tool)
       AND (($before_since IS NULL OR started_at >= $before_since)
               AND ($before_until IS NULL OR started_at < $before_until)
-              AND ($before_version IS NULL OR tool_version = $before_version)
-          OR ($since IS NULL OR started_at >= $since)
-              AND ($until IS NULL OR started_at < $until)
-              AND ($version IS NULL OR tool_version = $version))
+              AND ($before_value IS NULL OR /* side */ tool_version /* end side */ = $before_value)
+          OR ($after_since IS NULL OR started_at >= $after_since)
+              AND ($after_until IS NULL OR started_at < $after_until)
+              AND ($after_value IS NULL OR /* side */ tool_version /* end side */ = $after_value))
 ),
 -- grp: a number shared by the rows of a group
 numbered AS (

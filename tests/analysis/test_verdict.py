@@ -106,7 +106,7 @@ def test_a_verdict_is_plain_data_with_the_same_values_in_both_languages(story):
 def test_each_query_with_a_verdict_says_it_about_one_row(story):
     sentences = {}
     for name, query in catalogue().items():
-        sides = {"before_version": "2.3.1", "version": "2.4.0"}
+        sides = {"before": "version:2.3.1", "after": "version:2.4.0"}
         required = {"compare": sides, "find": {"text": "token"}}.get(name, {})
         if query.header.verdict:
             sentence = query_verdict(query, query_store(story, name, **required))

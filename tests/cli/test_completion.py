@@ -45,7 +45,7 @@ def files(folder: Path) -> dict[str, bytes]:
         (["query", "failure_rate", "--by", "tool,ver"], ["tool,version"]),
         (["query", "compare", "--by", "a"], ["agent", "attributes."]),
         (["query", "errors", "-c", "tool,cod"], ["tool,code"]),
-        (["query", "compare", "-p", "before_v"], ["before_version="]),
+        (["query", "version_pairs", "-p", "before_v"], ["before_version="]),
         (["compare", "-c", "verd"], ["verdict"]),
         (["export", "otlp-"], ["otlp-json"]),
         (["columns", "outc"], ["outcomes"]),
@@ -67,8 +67,9 @@ def test_recorded_tools_and_versions_are_offered(store, put, made):
     assert offered("query", "failure_rate", "--tool", "") == ["fetch", "no version", "search"]
     fold(store)
     assert offered("query", "failure_rate", "--tool", "f") == ["fetch"]
-    assert offered("compare", "version") == ["version:1.0..2.0"]
-    assert offered("query", "compare", "-p", "before_version=") == ["before_version=1.0", "before_version=2.0"]
+    assert offered("compare", "version") == ["version:1.0", "version:2.0"]
+    assert offered("compare", "version:1.0", "ag") == ["agent:"]
+    assert offered("query", "version_pairs", "-p", "before_version=") == ["before_version=1.0", "before_version=2.0"]
 
 
 def test_the_store_of_the_command_line_is_meant(store, tmp_path):

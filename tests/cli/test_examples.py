@@ -137,7 +137,7 @@ def test_every_suggested_next_command_runs(demo: Path, monkeypatch: pytest.Monke
             "call": f"id={call_id}",
             "call_gates": f"call_id={call_id}",
             "labels": f"call_id={call_id}",
-            "compare": "before_version=1.2",
+            "compare": "before=version:1.2 after=version:2.0",
             "conversation_calls": f"conversation={(demo / 'conversations').read_text().split()[0]}",
             "find": "text=e",
             "version_pairs": "before_version=1.2 version=2.0",

@@ -87,7 +87,7 @@ def test_diff_of_two_versions_compares_conversations_that_begin_alike(store):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["version:1", "version:9"], 1, "tooltrace compare version:1..9"),
+        (["version:1", "version:9"], 1, "tooltrace compare version:1 version:9"),
         (["version:1", "two"], 2, "version:1.2 version:2.0"),
         (["version:1", "version:1"], 2, "version:1.2 version:2.0"),
         (["one", "two", "--tool", "pay"], 2, "--tool"),

@@ -20,7 +20,7 @@ def test_a_broken_tool_is_named_with_the_commands_that_lead_on(run, where):
     assert "with version 2.4.0: PERMISSION_DENIED '401 token expired'" in lines[1]
     assert any(line.lstrip().startswith(BROKEN_TOOL) for line in lines[3:])
     assert f"query errors --tool {BROKEN_TOOL}" in shown.stdout
-    assert f"compare version:2.3.1..2.4.0 --tool {BROKEN_TOOL}" in shown.stdout
+    assert f"compare version:2.3.1 version:2.4.0 --tool {BROKEN_TOOL}" in shown.stdout
 
 
 def test_a_usual_history_has_no_failing_tool(run, history):

@@ -25,10 +25,14 @@ pytestmark = pytest.mark.usefixtures("history")
         (["query", "failure_rate", "--tool", "nothing like it"], "recorded are fetch, search"),
         (["query", "failure_rate", "--tool", "serch", "--by", "none", "-f", "json"], "did you mean 'search'"),
         (["compare", "7d", "--tool", "serch"], "did you mean 'search'"),
-        (["compare", "version:1..2"], "no version '1'"),
-        (["query", "compare", "-p", "before_version=1"], "none has been recorded"),
+        (["compare", "version:1", "version:2"], "no version '1'"),
+        (["compare", "agent:cleark", "agent:x"], "no agent 'cleark'"),
+        (["compare", "agent:a"], "needs a value to be compared with, as agent:OTHER agent:a"),
+        (["compare", "version:1", "agent:a"], "not values of one dimension"),
+        (["compare", "7d", "--by", "agnt"], "did you mean 'agent'"),
+        (["query", "compare", "-p", "before=version:1", "-p", "after=version:2"], "none has been recorded"),
         (["report", "--tool", "serch", "--format", "json"], "did you mean 'search'"),
-        (["report", "--compare", "version:1..2", "--format", "json"], "no version '1'"),
+        (["report", "--compare", "version:1 version:2", "--format", "json"], "no version '1'"),
         (["export", "csv", "--tool", "serch", "-o", "calls.csv"], "did you mean 'search'"),
         (["tail", "--no-follow", "--tool", "serch"], "did you mean 'search'"),
         (["prune", "--older-than", "1d", "--tool", "serch"], "did you mean 'search'"),
@@ -38,7 +42,7 @@ pytestmark = pytest.mark.usefixtures("history")
         (["export", "csv", "-o", "-"], "pass a path"),
         (["export", "otlp", "--signal", "trace"], "expected traces, logs, metrics"),
         (["export", "--status", "otlp"], "without NAME"),
-        (["compare", "1.0..2.0"], "compare version:1.0..2.0"),
+        (["compare", "1.0", "2.0"], "must be one of two values of one dimension (version:1.2 version:2.0"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -80,16 +84,17 @@ def test_a_known_tool_without_calls_in_the_window_is_an_empty_result(run):
 
 def test_a_version_of_another_tool_is_unknown(run, put, made):
     put(made(40, tool="fetch", tool_version="2.0"))
-    assert run("query", "compare", "-p", "before_version=2.0", "-f", "json").exit_code == 0
-    done = run("query", "compare", "-p", "before_version=2.0", "--tool", "search")
+    put(made(41, tool="fetch", tool_version="1.0"))
+    assert run("compare", "version:1.0", "version:2.0", "-f", "json").exit_code == 0
+    done = run("compare", "version:1.0", "version:2.0", "--tool", "search")
     assert done.exit_code == 2
-    assert "no version '2.0' of search" in done.stderr
+    assert "no version '1.0' of search" in done.stderr
 
 
 def test_compare_runs_the_query_of_that_name(run, put, made):
     put(made(40, tool="fetch", tool_version="1.0"), made(41, tool="fetch", tool_version="2.0"))
-    given = ["-p", "before_version=1.0", "-p", "version=2.0", "-f", "json"]
-    rows = json.loads(run("compare", "version:1.0..2.0", "-f", "json").stdout)
+    given = ["-p", "before=version:1.0", "-p", "after=version:2.0", "-f", "json"]
+    rows = json.loads(run("compare", "version:1.0", "version:2.0", "-f", "json").stdout)
     assert rows == json.loads(run("query", "compare", *given).stdout)
     assert {row["tool"] for row in rows} == {"fetch"}
 

@@ -165,12 +165,12 @@ def test_commands_name_the_program_and_the_store_as_they_can_be_typed(tmp_path, 
 def test_figures_of_a_comparison_have_their_own_units(run, put, made):
     put(*(made(40 + n, tool="fetch", tool_version="1.0") for n in range(3)))
     put(*(made(50 + n, tool="fetch", tool_version="2.0", status="error") for n in range(3)))
-    text = run("compare", "version:1.0..2.0").stdout
+    text = run("compare", "version:1.0", "version:2.0").stdout
     assert "100.0 %" in text
     assert "+100.0 pp" in text
     row = next(
         row
-        for row in json.loads(run("compare", "version:1.0..2.0", "-f", "json").stdout)
+        for row in json.loads(run("compare", "version:1.0", "version:2.0", "-f", "json").stdout)
         if row["measure"] == "failure_rate"
     )
     assert (row["unit"], row["before"], row["after"]) == ("share", 0.0, 1.0)

@@ -188,7 +188,10 @@ NEEDED: dict[str, dict[str, Any]] = {
     "steps": {"trace_id": f"{5:032x}", "conversation": "a"},
     "span": {"span_id": f"{5:016x}"},
     "labelling": {"spans": ",".join(f"{number:016x}" for number in (5, 3, 99, 1))},
-    "compare": {"before_until": START + timedelta(seconds=40), "since": START + timedelta(seconds=40)},
+    "compare": {
+        "before": f"..{START + timedelta(seconds=40):%FT%TZ}",
+        "after": f"{START + timedelta(seconds=40):%FT%TZ}..",
+    },
     "overview": {"since": START + timedelta(seconds=40), "before": START},
     "burn_rate": {"until": START + timedelta(hours=1)},
     "laundering": {"limit": 10_000},

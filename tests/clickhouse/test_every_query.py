@@ -70,7 +70,7 @@ def needed(con: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
     known["conversation_calls"] = {"conversation": one(con, "SELECT min(conversation_id) FROM tool_calls")}
     known["version_pairs"] = {"before_version": "1.1", "version": "1.2"}
     known["find"] = {"text": "question 42", "words": "yes"}
-    known["compare"] = {"before_until": middle, "since": middle}
+    known["compare"] = {"before": f"..{middle.isoformat()}", "after": f"{middle.isoformat()}.."}
     known["incidents"] = {"chance": 1e9}
     known["loops"] = {"k": 2, "window_s": 86400}
     known["changes"] = {"since": one(con, "SELECT min(started_at) + INTERVAL 5 DAY FROM tool_calls")}

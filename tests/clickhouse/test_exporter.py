@@ -162,7 +162,7 @@ def test_queries_answer_as_from_the_store(captured: Captured, engine: Any, name:
             "version_pairs": {"before_version": "1.0", "version": "1.1"},
             "find": {"text": "e"},
         }
-        known["compare"] = {"before_until": middle, "since": middle}
+        known["compare"] = {"before": f"..{middle.isoformat()}", "after": f"{middle.isoformat()}.."}
         known["burn_rate"] = {"until": middle}
         mine, theirs = both(con, engine, captured.database, name, **known.get(name, {}))
     if name == "call":

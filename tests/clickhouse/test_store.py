@@ -207,7 +207,7 @@ def test_tables_have_each_span_once_and_answer_the_same(engine: Any, local: Path
     for table in (tables.traces, tables.logs):
         engine.command(f"INSERT INTO twice.{table} SELECT * FROM house.{table}")
     assert engine.query("SELECT count() FROM twice.otel_traces").result_rows == [(2 * ROWS,)]
-    middle = {"before_until": datetime(2020, 1, 1), "since": datetime(2020, 1, 1)}
+    middle = {"before": "..2020-01-01", "after": "2020-01-01.."}
     needed = {
         "call": {"id": "call_"},
         "ids": {"id": "call_"},

@@ -160,7 +160,7 @@ async def test_errors_of_other_tools_quote_arguments_alone(connected: Connect, h
             ("call", {"call_id": "nothing"}),
             ("conversation", {"id": "nothing"}),
             ("ask", {"question": "errors", "by": "nothing"}),
-            ("compare", {"what": "version:a..b"}),
+            ("compare", {"what": "version:a version:b"}),
             ("attempts", {"before": "2026-01-01T00:00:00/x"}),
         ):
             result = await client.call_tool(tool, given)

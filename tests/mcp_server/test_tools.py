@@ -280,7 +280,7 @@ async def test_labels_of_agents_are_kept_apart_from_truth(connected: Connect, tm
         ("call", {"call_id": "x", "fields": ["reslt"]}, ["did you mean 'result'"]),
         ("call", {"call_id": "x", "offset": 3}, ["exactly one field"]),
         ("conversation", {"id": "none"}, ["no conversation with this id"]),
-        ("compare", {"what": "?"}, ["version:A..B"]),
+        ("compare", {"what": "?"}, ["version:A version:B"]),
         ("nothing", {}, ["the tools are ask,"]),
     ],
 )  # fmt: skip
@@ -394,7 +394,7 @@ async def test_an_answer_begins_with_the_sentences_of_the_pages_without_texts_of
     async with connected(store) as client:
         ranking = await answer(client, "ask", question="ranking", since="7d")
         errors = await answer(client, "ask", question="errors", since="7d")
-        compared = await answer(client, "compare", what=f"version:{LAST_VERSION}..{BROKEN_VERSION}")
+        compared = await answer(client, "compare", what=f"version:{LAST_VERSION} version:{BROKEN_VERSION}")
         silent = await answer(client, "ask", question="ranking", until="2020-01-01")
     assert list(ranking)[0] == "about"
     assert list(ranking["about"])[0] == "verdict"

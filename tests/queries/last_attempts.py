@@ -62,7 +62,9 @@ def require_same_failed_calls(query: Callable[..., list[dict[str, Any]]]) -> Non
     (ranking,) = query("ranking")
     overview = query("overview")[0]
     assert [(row["calls"], row["failed_calls"]) for row in (rates, ranking, overview)] == [(calls, failed)] * 3
-    compared = {row["measure"]: row for row in query("compare", before_until=LATER, since=LATER)}
+    compared = {
+        row["measure"]: row for row in query("compare", before=f"..{LATER.isoformat()}", after=f"{LATER.isoformat()}..")
+    }
     assert compared["call_failure_rate"]["before"] == failed / calls
     (retries,) = query("retries")
     assert (retries["calls"], retries["gave_up"]) == (calls, failed)

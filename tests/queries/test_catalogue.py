@@ -15,6 +15,7 @@ FILES = sorted(assets.path("queries").glob("*.sql"))
 GIVEN = {
     "call": {"id": "x"},
     "ids": {"id": "x"},
+    "compare": {"before": "version:1", "after": "version:2"},
     "labels": {"call_id": "x"},
     "call_gates": {"call_id": "x"},
     "find": {"text": "x"},

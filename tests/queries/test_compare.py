@@ -16,7 +16,7 @@ from tooltrace.store import hashes
 from .conftest import START
 
 MIDDLE = START + timedelta(days=1)
-WINDOWS = {"before_until": MIDDLE, "since": MIDDLE}
+WINDOWS = {"before": f"..{MIDDLE.isoformat()}", "after": f"{MIDDLE.isoformat()}.."}
 
 
 NOTHING_CHANGED = """
@@ -84,7 +84,7 @@ def test_chance_alone_is_seldom_called_worse(make, stored):
                     tool=f"t{tool}", started_at=at + timedelta(seconds=i), conversation_id=None,
                     status="error" if draw.random() < 0.3 else "success", duration_ms=draw.lognormvariate(3, 1),
                 ))  # fmt: skip
-    found = list(rows(query_store(stored(*records), "compare", **WINDOWS)).values())
+    found = query_store(stored(*records), "compare", **WINDOWS).dicts()
     verdicts = [row["verdict"] for row in found]
     assert {row["compared"] for row in found} == {160}, "60 calls a side do not bound a 95th percentile"
     assert {"worse", "better"}.isdisjoint(verdicts)
@@ -302,7 +302,7 @@ def test_versions_are_compared_over_the_same_time(engine, make):
         make(tool_version=version, status="error" if i < k else "success", conversation_id=None, started_at=START)
         for version, k in (("1", 5), ("2", 50), (None, 90), ("3", 80)) for i in range(100)
     ]  # fmt: skip
-    row = rows(run(engine(*records), "compare", before_version="1", version="2"))["search", "call_failure_rate"]
+    row = rows(run(engine(*records), "compare", before="version:1", after="version:2"))["search", "call_failure_rate"]
     assert (row["before"], row["after"], row["n_before"], row["n_after"]) == (0.05, 0.5, 100, 100)
 
 

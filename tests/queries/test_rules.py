@@ -11,7 +11,7 @@ FAILURES = {
     "overview": ({}, "failures, failed_calls"),
     "timeline": ({}, "failures, failures"),
     "ranking": ({}, "failed_calls, failed_calls"),
-    "compare": ({"before_version": "1"}, "round(after * n_after), round(after * n_after)"),
+    "compare": ({"before": "version:1", "after": "version:2"}, "round(after * n_after), round(after * n_after)"),
 }
 """The parameters of each query, and its columns that count failures."""
 

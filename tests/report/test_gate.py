@@ -48,7 +48,7 @@ def compared(*rows: tuple[str, str, float, float]) -> QueryResult:
         for measure, verdict, before, after in rows
     ]
     names = ("tool", "measure", "unit", "before", "after", "difference", "verdict")
-    statement = find("compare").statement(None, before_version="1", version="2")
+    statement = find("compare").statement(None, before="version:1", after="version:2")
     return QueryResult.of_rows([(name, "VARCHAR") for name in names], values, statement)
 
 
@@ -63,7 +63,9 @@ def test_equal_histories_seldom_fail(engine: Any) -> None:  # noqa: F811
     hashes.refresh(con)
     gate, verdicts, failures = RegressionGate(level="worse"), 0, 0
     for history in range(HISTORIES):
-        result = run_query(con, "compare", before_until=MIDDLE, since=MIDDLE, tool=f"tool_{history}")
+        result = run_query(
+            con, "compare", before=f"..{MIDDLE.isoformat()}", after=f"{MIDDLE.isoformat()}..", tool=f"tool_{history}"
+        )
         verdicts += bool(gate.regressions(result) or gate.tolerated(result))
         failures += bool(gate.regressions(result))
         assert gate.has_compared(result)

@@ -17,7 +17,7 @@ from tooltrace.server.site import Site
 from .conftest import call, running, write
 
 NOW = datetime.now(UTC)
-VERSIONS = {"tool": "crm", "before_version": "1", "version": "2", "since": "all"}
+VERSIONS = {"tool": "crm", "before": "version:1", "after": "version:2", "since": "all"}
 
 
 def history():
@@ -106,15 +106,15 @@ def test_the_address_is_the_state(client):
         "another range after, the same before"
     )
     versions = client.get("/compare", params=VERSIONS).text
-    assert 'name="before_version" required value="1"' in versions
-    assert 'name="version" required value="2"' in versions
+    assert 'name="before" required value="version:1"' in versions
+    assert 'name="after" required value="version:2"' in versions
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"since": "24h", "before_since": "30h", "before_until": "20h"}, "overlap"),
-        ({"version": "1", "before_version": "1"}, "two different versions"),
+        ({"before": "version:1", "after": "version:1"}, "two different values"),
         ({"since": "24h", "before_since": "20h", "before_until": "30h"}, "ends"),
         ({"since": "soon"}, "soon"),
     ],
@@ -125,7 +125,7 @@ def test_a_wrong_comparison_says_what_is_wrong(client, given, message):
     assert client.get("/compare/result", params=given).status_code == 400
 
 
-@pytest.mark.parametrize("given", [{"since": "all"}, {"by": "version"}, {"version": "2"}])
+@pytest.mark.parametrize("given", [{"since": "all"}, {"by": "values"}, {"after": "version:2"}])
 def test_a_comparison_with_one_side_has_a_form_and_no_result(client, given):
     text = client.get("/compare", params=given).text
     assert "/compare/result" not in text

@@ -28,6 +28,7 @@ REQUIRED = {
     "conversation": "c",
     "before_version": "1.0",
     "version": "1.1",
+    "after": "7d",
 }
 """A value for each parameter that a query requires."""
 

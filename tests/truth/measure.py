@@ -80,8 +80,8 @@ def _answer(con: duckdb.DuckDBPyConnection, measure: Measure, tool: str | None) 
     """Store the answer as the table ``answer``."""
     query = find(measure.query)
     params = {**measure.params, **({"tool": tool} if tool else {})}
-    bound = query.bind(**params)
-    con.execute(f"CREATE OR REPLACE TEMP TABLE answer AS {query.render(None)}", bound)
+    statement = query.statement(**params)
+    con.execute(f"CREATE OR REPLACE TEMP TABLE answer AS {statement.sql}", statement.params)
 
 
 def _count(con: duckdb.DuckDBPyConnection, figure: Figure, histories: list[str]) -> None:

@@ -229,11 +229,11 @@ MEASURES: tuple[Interval | Alarm, ...] = (
     Alarm("drift", "alarm of latency", where="statistic = 'latency'", alarm="alarm_at IS NOT NULL"),
     Interval("drift", "overall failure_rate", where="statistic = 'failure_rate'", low="overall_low", high="overall_high"),
     *(
-        Interval("compare", f"difference of {measure}", {"before_version": "v1", "version": "v2"},
+        Interval("compare", f"difference of {measure}", {"before": "version:v1", "after": "version:v2"},
                  where=f"measure = '{measure}'", truth=_fixed(0.0), applies=_sides)
         for measure in ("failure_rate", "call_failure_rate", "p50", "p95", "accuracy", "confidence_gap", "attempts_per_call")
     ),
-    Alarm("compare", "worse or better, by history", {"before_version": "v1", "version": "v2"}, alone=True,
+    Alarm("compare", "worse or better, by history", {"before": "version:v1", "after": "version:v2"}, alone=True,
           alarm="verdict IN ('worse', 'better')", per_history=True, applies=_sides),
     Interval("calibration", "accuracy", low="accuracy_low", high="accuracy_high", truth=_fixed(ACCURACY), applies=_without_retries),
     Interval("calibration", "gap", low="gap_low", high="gap_high", truth=_fixed(0.0), applies=_without_retries),

@@ -54,7 +54,7 @@ NOT_IN_ROLLUPS = frozenset({"conversation", "call", "hour", "model", "release", 
 
 def choose(by: str | Iterable[str], allowed: tuple[str, ...], query: str) -> tuple[Dimension, ...]:
     """Return the dimensions that ``by`` names: a list, or one text with commas. Raises BadParameter."""
-    names = [part.strip() for part in by.split(",") if part.strip()] if isinstance(by, str) else list(by)
+    names = choose_names(by)
     if names and not allowed:
         raise BadParameter(f"parameter 'by': query {query} does not group its rows; leave the parameter out")
     chosen = tuple(_dimension(name, allowed, query) for name in names)
@@ -63,6 +63,13 @@ def choose(by: str | Iterable[str], allowed: tuple[str, ...], query: str) -> tup
         if lowercase.count(column) > 1:
             raise BadParameter(f"parameter 'by' accepts each dimension once, ignoring case; got {name!r} twice")
     return chosen
+
+
+def choose_names(by: str | Iterable[str] | None) -> list[str]:
+    """Return the names in ``by``: a list, or one text with commas; none for None."""
+    if by is None:
+        return []
+    return [part.strip() for part in by.split(",") if part.strip()] if isinstance(by, str) else list(by)
 
 
 def _dimension(name: object, allowed: tuple[str, ...], query: str) -> Dimension:

@@ -25,10 +25,9 @@ class QueryOptions(TypedDict, total=False):
     agent: str | None
     asked: str | float | Iterable[str | float] | None
     base_s: float | str | None
+    after: str | None
     before: Time | None
-    before_since: Time | None
     before_span: str | None
-    before_until: Time | None
     before_version: str | None
     call_id: str | None
     cap_s: float | str | None
@@ -101,7 +100,7 @@ class QueryParameter:
 
     name: str
     type: str
-    """``timestamp``, ``text``, ``integer``, ``positive``, ``number``, ``share``, ``objective``, ``shares`` or ``rules``."""
+    """``timestamp``, ``text``, ``integer``, ``positive``, ``number``, ``share``, ``objective``, ``shares``, ``rules`` or ``side``."""
     meaning: str
     default: ParamValue = None
     required: bool = False
@@ -234,6 +233,7 @@ ACCEPTED = {
     "objective": "a share between 0 and 1, or a percentage below 100",
     "shares": "one or more numbers between 0 and 1, separated by commas",
     "rules": "'certain' or 'all'",
+    "side": "DIMENSION:VALUE, such as version:1.2, or a window of time, such as 14d..7d or 7d",
 }
 """Values that each type of parameter accepts, in words."""
 
@@ -247,4 +247,5 @@ _READERS: dict[str, Callable[[object, datetime], ParamValue]] = {
     "objective": _objective,
     "shares": _shares,
     "rules": _rules,
+    "side": _text,
 }

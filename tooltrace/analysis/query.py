@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from tooltrace.analysis import templating
-from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS, NOT_IN_ROLLUPS, Dimension, choose
+from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS, NOT_IN_ROLLUPS, Dimension, choose, choose_names
 from tooltrace.analysis.header import QueryHeader, parse
 from tooltrace.analysis.parameters import ParamValue, literal
+from tooltrace.analysis.sides import BOUND, SIDES, WINDOW, Comparison, example
 from tooltrace.errors import BadParameter, QueryError, near
 from tooltrace.store.result import ResultColumn, Statement
 
@@ -42,7 +43,7 @@ class Query:
     def has_window(self) -> bool:
         """Whether the query reads one time range, from ``since`` to ``until``; a comparison reads two."""
         names = {parameter.name for parameter in self.header.parameters}
-        return {"since", "until"} <= names and "before_since" not in names
+        return {"since", "until"} <= names and not self.has_sides
 
     def groups(self, by: GroupBy | None = None) -> tuple[str, ...]:
         """Return the names of the group columns, which come first in the result."""
@@ -60,12 +61,34 @@ class Query:
         groups = self.groups(by)
         return tuple(column for column in self.header.columns if column.name not in groups)
 
-    def render(self, by: GroupBy | None = None, *, rollups: bool = False) -> str:
+    @property
+    def has_sides(self) -> bool:
+        """Whether the query compares two sides."""
+        return any(parameter.type == "side" for parameter in self.header.parameters)
+
+    def comparison(self, by: GroupBy | None = None, *, now: datetime | None = None, **params: Any) -> Comparison | None:
+        """Return the two sides that ``params`` name; None for a query that compares none. Raises BadParameter."""
+        if not self.has_sides:
+            return None
+        if params.get("after") is None:
+            given = ", ".join(
+                f"{name}={params[name]!r}" for name in ("before", "since") if params.get(name) is not None
+            )
+            raise BadParameter(
+                f"query {self.name} needs two sides, such as {example(choose_names(by))} or after='7d' (with the 7 days before); "
+                f"got {given or 'neither'}"
+            )
+        names = ("before", "after", "since", "until", "tool")
+        return Comparison.parse(**{name: params.get(name) for name in names}, now=now)
+
+    def render(self, by: GroupBy | None = None, *, rollups: bool = False, comparison: Comparison | None = None) -> str:
         """Return the SQL, grouped ``by`` these dimensions; None is the default. Raises BadParameter.
 
-        ``rollups``: read the rollups of pruned attempts too, where the query can.
+        ``rollups``: read the rollups of pruned attempts too, where the query can. ``comparison``: the sides that are compared.
         """
+        by = self._apart_from(by, comparison)
         text = self.text if rollups and self.reads_rollups(by) else templating.without_rollups(self.text)
+        text = templating.render_sides(text, None if comparison is None else comparison.dimension)
         return templating.render_groups(text, self._dimensions(by), self.varies_within_history)
 
     def reads_rollups(self, by: GroupBy | None = None) -> bool:
@@ -81,8 +104,10 @@ class Query:
         ``only``: the columns to return, those by which the rows are grouped first; empty for all.
         ``may_start_later``: where calls were pruned that the query needs, let its window begin after them.
         """
+        comparison = self.comparison(by, **params)
+        by = self._apart_from(by, comparison)
         return Statement(
-            sql=self.render(by),
+            sql=self.render(by, comparison=comparison),
             rollup_sql=self.render(by, rollups=True) if self.reads_rollups(by) else None,
             only=only,
             may_start_later=may_start_later,
@@ -92,28 +117,34 @@ class Query:
             groups=self.groups(by),
         )
 
-    def render_with_values(self, by: GroupBy | None = None, *, now: datetime | None = None, **params: object) -> str:
+    def render_with_values(self, by: GroupBy | None = None, *, now: datetime | None = None, **params: Any) -> str:
         """Return the SQL with literal values in place of its parameters, for a person to copy and run.
 
         A required parameter without a value stays ``$name``. Raises BadParameter.
         """
         self._require_known(params)
         now = now or datetime.now(UTC)
-        literals = {
-            parameter.name: literal(parameter.bind(params.get(parameter.name), now))
+        comparison = self.comparison(by, now=now, **params) if params.get("after") is not None else None
+        values = {
+            parameter.name: parameter.bind(params.get(parameter.name), now)
             for parameter in self.header.parameters
             if not parameter.required or params.get(parameter.name) is not None
         }
-        return _TOKEN.sub(lambda token: literals.get(token[1] or "", token[0]), self.render(by))
+        literals = {name: literal(value) for name, value in _with_sides(values, comparison).items()}
+        return _TOKEN.sub(lambda token: literals.get(token[1] or "", token[0]), self.render(by, comparison=comparison))
 
-    def bind(self, *, now: datetime | None = None, **params: object) -> dict[str, ParamValue]:
+    def bind(self, *, now: datetime | None = None, **params: Any) -> dict[str, ParamValue]:
         """Return a value for each parameter; None gives the default. Spans count back from ``now``.
 
         Raises BadParameter for an invalid value or an unknown name.
         """
         self._require_known(params)
         now = now or datetime.now(UTC)
-        return {parameter.name: parameter.bind(params.get(parameter.name), now) for parameter in self.header.parameters}
+        comparison = self.comparison(None, now=now, **params)
+        values = {
+            parameter.name: parameter.bind(params.get(parameter.name), now) for parameter in self.header.parameters
+        }
+        return _with_sides(values, comparison)
 
     def _require_known(self, params: dict[str, object]) -> None:
         known = [parameter.name for parameter in self.header.parameters]
@@ -127,8 +158,26 @@ class Query:
         """Whether the dimension varies between the attempts of one history, and does not split it."""
         return any(dimension == DIMENSIONS.get(name) for name in self.header.within)
 
+    def _apart_from(self, by: GroupBy | None, comparison: Comparison | None) -> GroupBy | None:
+        """Return ``by`` without the dimension whose values are compared: a group would have one side only."""
+        compared = None if comparison is None else comparison.dimension
+        if compared is None or compared not in self._dimensions(by):
+            return by
+        if by is None:
+            return tuple(name for name in self.header.default_by if DIMENSIONS[name] != compared)
+        raise BadParameter(
+            f"parameter 'by' must not have {compared.column!r}, whose values are compared: each group would have one side only"
+        )
+
     def _dimensions(self, by: GroupBy | None) -> tuple[Dimension, ...]:
         return choose(self.header.default_by if by is None else by, self.header.by, self.name)
+
+
+def _with_sides(values: dict[str, ParamValue], comparison: Comparison | None) -> dict[str, ParamValue]:
+    """Return ``values`` with the ends and values of the sides in place of the parameters that name them."""
+    if comparison is None:
+        return values
+    return {name: value for name, value in values.items() if name not in (*SIDES, *WINDOW)} | comparison.bound
 
 
 def load(path: Path) -> Query:
@@ -144,6 +193,8 @@ def load(path: Path) -> Query:
 
 def _check_parameters(query: Query) -> None:
     declared = {parameter.name for parameter in query.header.parameters}
+    if query.has_sides:  # the sides are bound by their ends and values, see Comparison
+        declared = (declared - {*SIDES, *WINDOW}) | BOUND
     used = {found[1]: found.start() for found in _TOKEN.finditer(query.text) if found[1]}
     for name in used.keys() - declared:
         raise _fault(query, used[name], f"parameter ${name} is used but not declared in the heading")

@@ -18,8 +18,8 @@ def run(con: DuckDBPyConnection, name: str, *, by: GroupBy | None = None, **para
 
     Raises UnknownQuery and BadParameter before anything is executed.
     """
-    query = find(name)
-    return con.sql(query.render(by), params=query.bind(**params))
+    statement = find(name).statement(by, **params)
+    return con.sql(statement.sql, params=statement.params)
 
 
 def query_store(

@@ -9,6 +9,8 @@
     dimensions before and behind the ``;`` in the heading
 ``/* unless by code */ code, /* end unless */``
     a result column that is omitted where the rows are grouped by it, because it is then a group column
+``/* side */ tool_version /* end side */``
+    the dimension whose values are the sides of a comparison
 ``/* rollups */ … /* end rollups */``
     SQL that also reads the rollups of pruned attempts; omitted where the window has none
 """
@@ -23,7 +25,8 @@ from tooltrace.analysis.dimensions import Dimension
 _BY = re.compile(r"/\* by( history| within)?( names)? \*/ ?(.*?) ?/\* end by \*/", re.DOTALL)
 _UNLESS = re.compile(r"/\* unless by (\w+) \*/ (.*?) /\* end unless \*/")
 _ROLLUPS = re.compile(r"/\* rollups \*/.*?/\* end rollups \*/ ?", re.DOTALL)
-_EDGE = re.compile(r"/\* (end )?(by|unless|rollups)")
+_SIDE = re.compile(r"/\* side \*/ .*? /\* end side \*/")
+_EDGE = re.compile(r"/\* (end )?(by|unless|rollups|side)")
 
 Within = Callable[[Dimension], bool]
 """Function that returns whether a dimension varies within a history."""
@@ -34,6 +37,17 @@ def render_groups(text: str, chosen: tuple[Dimension, ...], within: Within) -> s
     columns = {dimension.column for dimension in chosen}
     columns_omitted = _UNLESS.sub(lambda region: "" if region[1] in columns else region[0], text)
     return _BY.sub(lambda region: _region(region, chosen, within), columns_omitted)
+
+
+def render_sides(text: str, dimension: Dimension | None) -> str:
+    """Return ``text`` with ``dimension`` as that of the sides; None where they are windows of time."""
+    if dimension is None:
+        return text
+    # dates compare with the value as text
+    of = (
+        dimension.expression if dimension.expression == dimension.column else f"CAST({dimension.expression} AS VARCHAR)"
+    )
+    return _SIDE.sub(lambda _: f"/* side */ {of} /* end side */", text)
 
 
 def is_grouped(text: str) -> bool:
@@ -62,7 +76,7 @@ def validate(text: str, default: tuple[Dimension, ...], within: Within) -> Itera
         if region[0] != (expected := _region(region, default, within)):
             yield region.start(), f"the region must be the default grouping {expected!r}"
     # Blanked, not removed: the offsets of what is left are those of the file.
-    rest = _ROLLUPS.sub(_blank, _UNLESS.sub(_blank, _BY.sub(_blank, text)))
+    rest = _ROLLUPS.sub(_blank, _UNLESS.sub(_blank, _BY.sub(_blank, _SIDE.sub(_blank, text))))
     if edge := _EDGE.search(rest):
         yield edge.start(), f"a region /* {edge[2]} */ … /* end {edge[2]} */ is incomplete"
 

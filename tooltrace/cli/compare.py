@@ -1,14 +1,14 @@
-"""``tooltrace compare``: two versions, or two time windows, side by side."""
+"""``tooltrace compare``: two values of a dimension, or two windows of time, side by side."""
 
 from __future__ import annotations
 
 import click
 
 from tooltrace.analysis import find
-from tooltrace.cli.completion import complete_comparisons
+from tooltrace.analysis.sides import is_side
+from tooltrace.cli.completion import complete_sides
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.gate import exit_on_regression, gate_options
-from tooltrace.cli.next_command import program
 from tooltrace.cli.options import (
     FORMATS,
     examples,
@@ -19,22 +19,22 @@ from tooltrace.cli.options import (
     window_options,
 )
 from tooltrace.cli.query import all_option, by_option, columns_option, min_n_option
-from tooltrace.errors import BadParameter
-from tooltrace.report import compare as parse
 from tooltrace.report.gate import RegressionGate
-from tooltrace.store.base import StoreBackend
+from tooltrace.store.base import StoreBackend, open_store
 
 
 @click.command(
-    short_help="Compare two versions or two time windows.",
+    short_help="Compare all calls of two sides in figures: is B worse than A?",
     epilog=examples(
-        "tooltrace compare version:1.2..2.0",
+        "tooltrace compare version:1.2 version:2.0",
+        "tooltrace compare agent:clerk agent:support --tool fetch",
         "tooltrace compare 7d",
-        "tooltrace compare 14d..7d --tool fetch",
-        "tooltrace compare 2026-01-01/2026-02-01..2026-02-01/2026-03-01 -f json",
+        "tooltrace compare 14d..7d 7d --by agent",
+        "tooltrace compare 2026-01-01..2026-02-01 2026-02-01..2026-03-01 -f json",
     ),
 )
-@click.argument("sides", metavar="A..B", required=False, shell_complete=complete_comparisons)
+@click.argument("a", metavar="A", required=False, shell_complete=complete_sides)
+@click.argument("b", metavar="[B]", required=False, shell_complete=complete_sides)
 @by_option
 @window_options
 @tool_option()
@@ -47,7 +47,8 @@ from tooltrace.store.base import StoreBackend
 @place_option
 def compare(
     *,
-    sides: str | None,
+    a: str | None,
+    b: str | None,
     by: list[str] | None,
     since: str | None,
     until: str | None,
@@ -60,31 +61,31 @@ def compare(
     form: str,
     store: StoreBackend,
 ) -> None:
-    """Compare two versions or two time windows A and B of each tool, by the query 'compare'.
+    """Compare all calls of two sides A and B in figures, to see whether B is worse.
+
+    'tooltrace diff' compares two conversations call by call instead.
 
     \b
-    version:A..B   two versions, within --since and --until
-    7d             the last 7 days with the 7 days before; a date works too
-    14d..7d        from 14 to 7 days ago with the last 7 days
-    A/B..C/D       the window from A to B with the one from C to D
+    version:1.2 version:2.0   two values of a dimension, within --since and --until
+    agent:a agent:b           any dimension of 'query failure_rate --by', and attributes.NAME
+    7d                        the last 7 days with the 7 days before; a date works too
+    14d..7d 7d                two windows of time: from 14 to 7 days ago, and since then
 
     Each row has a measure, its difference with the 95 % interval, and a verdict: worse, better, maybe_worse,
-    maybe_better, unclear or too_few. 'tooltrace report --compare A..B' writes it as a report.
+    maybe_better, unclear or too_few. 'tooltrace report --compare "A B"' writes it as a report.
 
     Exit codes: 0 success, 1 failure, 2 wrong usage, 3 --fail-on found a regression, 4 --fail-on had nothing to compare.
     """  # noqa: D301 - click needs a real backspace to keep the line breaks
     from tooltrace.cli.named_query import QueryOutput, run_query, sides_missing
 
-    if sides is None:
+    if a is None:
         raise UsageError(sides_missing())
-    try:
-        params = parse(sides, since=since, until=until, tool=tool).params
-    except BadParameter as error:
-        if ".." not in sides or sides.startswith("version:") or "/" in sides:
-            raise
-        raise UsageError(f"{error}; to compare two versions: {program()} compare version:{sides}") from error
-    if min_n is not None:
-        params["min_n"] = min_n
+    if b is not None and not is_side(b) and ":" not in b.partition("/")[0]:
+        # click gives the second argument to B: behind one side it is the store
+        store, b = open_store(b), None
+    given = {"before": None if b is None else a, "after": a if b is None else b}
+    given |= {"since": since, "until": until, "tool": tool, "min_n": None if min_n is None else str(min_n)}
+    params = {name: value for name, value in given.items() if value is not None}
     output = QueryOutput(form=form, limit=limit, columns=tuple(columns or ()), everything=everything)
     result = run_query(find("compare"), by, params, output, store)
     if gate:

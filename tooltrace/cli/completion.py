@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import wraps
-from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -93,11 +92,10 @@ def complete_tools(ctx: click.Context) -> Iterable[str]:
 
 
 @_completing
-def complete_comparisons(ctx: click.Context) -> Iterable[str]:
-    """Complete the argument of ``tooltrace compare``: two versions of one tool, or a time."""
-    recorded = sorted((tool, version) for tool, version in _recorded(ctx) if version is not None)
-    versions = [f"version:{before}..{after}" for (tool, before), (other, after) in pairwise(recorded) if tool == other]
-    return (*dict.fromkeys(versions), "1d", "7d", "30d")
+def complete_sides(ctx: click.Context) -> Iterable[str]:
+    """Complete a side of ``tooltrace compare``: a version, another dimension, or a time."""
+    versions = sorted({f"version:{version}" for _, version in _recorded(ctx) if version is not None})
+    return (*versions, *(f"{name}:" for name in DIMENSIONS if name != "version"), f"{ATTRIBUTES}.", "1d", "7d", "30d")
 
 
 @_completing_several

@@ -27,7 +27,7 @@ _COLUMNS = (
 
 @click.command(
     name="diff",
-    short_help="Compare two conversations, or two versions, call by call.",
+    short_help="Compare two conversations call by call: where do they part?",
     epilog=examples(
         "tooltrace diff session-17 session-18",
         "tooltrace diff session-17 session-18 -f markdown",
@@ -41,11 +41,12 @@ _COLUMNS = (
 @output_options("table", "json", "markdown", "csv")
 @place_option
 def diff(*, a: str, b: str, tool: str | None, form: str, store: StoreBackend) -> None:
-    """Compare the conversations A and B: their calls, aligned by the sequence of tools.
+    """Compare two conversations A and B call by call, to see where they part.
+
+    Their calls are aligned by the sequence of tools. 'tooltrace compare' compares all calls of two sides in figures instead.
 
     A and B may be versions, as version:1.2: the newest conversations with each version that begin with the same call
-    are compared, and named. 'tooltrace query version_pairs' lists further ones; 'tooltrace compare version:A..B' compares all
-    calls of two versions in figures.
+    are compared, and named. 'tooltrace query version_pairs' lists further ones.
 
     \b
       same in both    ~ other arguments, result, answer, status, code or error
@@ -80,7 +81,7 @@ def _conversations_of_versions(store: StoreBackend, a: str, b: str, tool: str | 
         raise QueryError(
             f"{store} has no conversations with only one of the versions {before!r} and {after!r}"
             f"{f' of the tool {tool!r}' if tool else ''}; `tooltrace query failure_rate --by version` lists the versions, and "
-            f"`tooltrace compare version:{before}..{after}` compares calls without conversations"
+            f"`tooltrace compare version:{before} version:{after}` compares calls without conversations"
         )
     (pair,) = rows
     begin = (

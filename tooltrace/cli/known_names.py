@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tooltrace.analysis.sides import Comparison
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.sanitize import clean
 from tooltrace.core.visible import shortened, visible_name
@@ -13,6 +14,8 @@ from tooltrace.store.result import Statement
 
 _LISTED = 8
 """Maximum number of names that a message lists where none of them is similar."""
+_MOST_VALUES = 10_000
+"""Number of values of a dimension from which on they are not compared with those of a command line."""
 _SQL = """
 SELECT DISTINCT tool, tool_version
 FROM {table}
@@ -45,6 +48,23 @@ def require_known(store: Store, *, tools: Iterable[str | None] = (), versions: I
     owner = f" of {tools[0]}" if len(tools) == 1 else ""
     for version in versions:
         _require("version", owner, version, of_tool, str(found))
+
+
+def require_sides(store: Store, comparison: Comparison) -> None:
+    """Raise UsageError where no attempt has the value of a side. Raises StoreError where the store cannot be read."""
+    dimension = comparison.dimension
+    if dimension is None:
+        return
+    if comparison.after.dimension == "version":
+        versions = [side.value for side in (comparison.before, comparison.after)]
+        require_known(store, tools=[comparison.tool], versions=versions)
+        return
+    found = open_store(store)
+    sql = f"SELECT DISTINCT CAST({dimension.expression} AS VARCHAR) FROM attempts LIMIT {_MOST_VALUES}"
+    known = {value for (value,) in found.query(Statement(sql=sql)).rows if value is not None}
+    if len(known) < _MOST_VALUES:
+        for side in (comparison.before, comparison.after):
+            _require(str(side.dimension), "", str(side.value), known, str(found))
 
 
 def _require(kind: str, owner: str, name: str, recorded: set[str], store: str) -> None:

@@ -12,7 +12,7 @@ import click
 from tooltrace.analysis import Query, catalog, find, query_store
 from tooltrace.analysis.query_verdict import most_telling_row, row_verdict
 from tooltrace.cli.errors import UsageError
-from tooltrace.cli.known_names import require_known
+from tooltrace.cli.known_names import require_known, require_sides
 from tooltrace.cli.next_command import OVERVIEW, next_of, print_next, program
 from tooltrace.cli.store_name import is_store_name
 from tooltrace.cli.wrapping import echo_sentence
@@ -26,11 +26,10 @@ from tooltrace.store.result import QueryResult, Row, Statement, limited, with_co
 if TYPE_CHECKING:
     from tooltrace.cli.table_layout import TableLayout
 
-_SIDES = ("before_since", "before_until", "before_version")
 SIDES_EXAMPLES = (
-    "tooltrace compare version:1.0..2.0   (two versions)",
-    "tooltrace compare 7d                 (the last 7 days, and the 7 days before)",
-    "tooltrace compare 14d..7d            (the week before the last 7 days, and since then)",
+    "tooltrace compare version:1.0 version:2.0   (two values of any dimension: agent:a agent:b)",
+    "tooltrace compare 7d                        (the last 7 days, and the 7 days before)",
+    "tooltrace compare 14d..7d 7d                (two windows of time)",
 )
 
 
@@ -54,9 +53,9 @@ def run_query(
     Raises UsageError for an unknown tool, version or column, BadParameter, and StoreError.
     """
     params = _with_limit(query, params, output.limit)
-    query.statement(by, **with_default_span(query, params))  # a wrong value is reported before the store is read
-    if query.name == "compare" and not any(params.get(name) for name in _SIDES):
+    if query.has_sides and params.get("after") is None:
         raise UsageError(sides_missing())
+    query.statement(by, **with_default_span(query, params))  # a wrong value is reported before the store is read
     unknown = [name for name in output.columns if name not in query.columns(by)]
     if unknown:
         hint = near(unknown[0], query.columns(by)) or f"; its columns are {', '.join(query.columns(by))}"
@@ -64,6 +63,8 @@ def run_query(
     try:
         versions = [params.get(name) for name in ("before_version", "version")]
         require_known(store, tools=[params.get("tool")], versions=versions)
+        if comparison := query.comparison(by, **params):
+            require_sides(store, comparison)
         result = store.query(in_stated_window(query, by, params, store))
     except StoreMissing:
         if output.form != "table":  # programs get an empty result in their format; people get only the message
@@ -135,7 +136,9 @@ def _columns(names: Sequence[str]) -> str:
 
 def sides_missing() -> str:
     """Return the message for a comparison without sides."""
-    return "a comparison needs two sides, versions or times:\n" + "\n".join(f"  {each}" for each in SIDES_EXAMPLES)
+    return "a comparison needs two sides, values of a dimension or times:\n" + "\n".join(
+        f"  {each}" for each in SIDES_EXAMPLES
+    )
 
 
 def _with_limit(query: Query, params: Mapping[str, Any], limit: int | None) -> dict[str, Any]:

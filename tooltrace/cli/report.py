@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tooltrace.analysis.sides import Comparison, parse_words
 from tooltrace.cli.errors import CommandError, UsageError
 from tooltrace.cli.gate import exit_on_regression, gate_options
-from tooltrace.cli.known_names import require_known
+from tooltrace.cli.known_names import require_known, require_sides
 from tooltrace.cli.options import examples, history_options, output_option, place_option, tool_option
 from tooltrace.cli.sanitize import clean
-from tooltrace.report import build_report, compare, query_count
+from tooltrace.report import build_report, query_count
 from tooltrace.report.history_window import history_window
 from tooltrace.report.i18n import Translations
 from tooltrace.store.base import StoreBackend
 
 if TYPE_CHECKING:
-    from tooltrace.report import Comparison, Report, TimeRange
+    from tooltrace.report import Report, TimeRange
     from tooltrace.report.build import OnQuery, SectionResult
     from tooltrace.report.gate import RegressionGate
 
@@ -37,7 +38,7 @@ _SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".json": "json"}
         "tooltrace report -o report.html",
         "tooltrace report --since 24h --format markdown",
         "tooltrace report --compare 7d --format markdown",
-        "tooltrace report --compare 14d..7d --fail-on worse -o report.json",
+        "tooltrace report --compare 'version:1.2 version:2.0' --fail-on worse -o report.json",
     ),
 )
 @output_option("File to write; - is standard output.")
@@ -46,9 +47,9 @@ _SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".json": "json"}
 @click.option(
     "--compare",
     "compared",
-    metavar="A..B",
-    help="Compare two time windows or versions: 7d or a date (since then against an equally long window before), A..B "
-    "(from A to B against since B), A/B..C/D (two windows), version:A..B (two versions).",
+    metavar="'A B'",
+    help="Compare two sides, as 'tooltrace compare' does: 'version:1.2 version:2.0', 'agent:a agent:b', 7d (with the 7 days "
+    "before) or '14d..7d 7d'.",
 )
 @gate_options(
     "With --compare: exit with code 3 if the verdict of any measure is 'worse'; with 'maybe' also if it is 'maybe worse'."
@@ -91,11 +92,13 @@ def report(
         if output is None and sys.stdout.isatty():
             raise UsageError("an HTML report is not printed to a terminal: use -o report.html, or --format markdown")
     if compared is not None:
-        about: TimeRange[datetime] | Comparison = compare(compared, since=since, until=until, tool=tool)
+        before, after = parse_words(compared)
+        about: TimeRange[datetime] | Comparison = Comparison.parse(before, after, since=since, until=until, tool=tool)
     else:
         about = history_window(store, since=since, until=until).range(tool)
-    params = about.params
-    require_known(store, tools=[tool], versions=[params.get("before_version"), params.get("version")])
+    require_known(store, tools=[tool])
+    if isinstance(about, Comparison):
+        require_sides(store, about)
     built = _build(store, about)
     _write(_text(built, form, lang), output)
     if gate and built.comparison is not None:

@@ -77,7 +77,7 @@ def _next(verdict: Verdict, ranking: QueryResult, window: str) -> list[str]:
     tool = shlex.quote(str(first["tool"]))
     causes = [f"query errors --tool {tool}{window}"]
     if first["version_since"] is not None:
-        versions = shlex.quote(f"version:{first['version_before']}..{first['version_since']}")
+        versions = shlex.join(f"version:{first[name]}" for name in ("version_before", "version_since"))
         causes.append(f"compare {versions} --tool {tool}")
     return [*causes, *commands]
 

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from tooltrace.analysis import catalogue
 from tooltrace.analysis.catalog import listed
+from tooltrace.analysis.sides import Comparison, parse_words
 from tooltrace.errors import BadParameter
 from tooltrace.mcp_server.answer import cell, table_answer
 from tooltrace.mcp_server.arguments import ToolArgument
 from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.mcp_server.tools import SINCE, TOOL, UNTIL, Caller, ServedTool, limit
 from tooltrace.mcp_server.verdicts import verdict_of
-from tooltrace.report.compare import compare
 
 _LISTS: Final = frozenset({"attempts", "compare", "recent", "to_label"})
 """Queries that another tool answers."""
@@ -41,10 +41,11 @@ async def _ask(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> di
 
 async def _compare(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
     try:
-        sides = compare(given["what"], since=given["since"], until=given["until"], tool=given["tool"])
+        before, after = parse_words(given["what"])
+        sides = Comparison.parse(before, after, since=given["since"], until=given["until"], tool=given["tool"])
     except BadParameter as error:
         raise BadParameter(
-            f"compare needs what='7d' (with the 7 days before), '14d..7d' or 'version:A..B': {error}"
+            f"compare needs what='7d' (with the 7 days before), '14d..7d 7d', 'version:A version:B' or 'agent:A agent:B': {error}"
         ) from error
     result = await store.query("compare", **sides.params)
     about = {
@@ -88,7 +89,11 @@ def tools() -> tuple[ServedTool, ...]:
             name="compare",
             description="Is a tool better or worse than before? Verdicts of failure rate, latency, accuracy.",
             arguments=(
-                ToolArgument(name="what", meaning="7d: with the 7 days before; or version:A..B", required=True),
+                ToolArgument(
+                    name="what",
+                    meaning="7d: with the 7 days before; version:A version:B; agent:A agent:B",
+                    required=True,
+                ),
                 SINCE,
                 UNTIL,
                 TOOL,

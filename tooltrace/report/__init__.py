@@ -6,16 +6,12 @@ Every figure is the result of a named query; the document contains the query and
 from __future__ import annotations
 
 from tooltrace.report.build import Report, build_report, query_count
-from tooltrace.report.compare import Comparison, ComparisonSide, compare
 from tooltrace.report.time_range import TimeRange, fixed_range
 
 __all__ = [
-    "Comparison",
-    "ComparisonSide",
     "Report",
     "TimeRange",
     "build_report",
-    "compare",
     "fixed_range",
     "query_count",
 ]

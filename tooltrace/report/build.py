@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tooltrace.analysis import find
+from tooltrace.analysis.sides import Comparison
 from tooltrace.analysis.verdict import Verdict, tools_verdict
 from tooltrace.report import sections
-from tooltrace.report.compare import Comparison
 from tooltrace.report.sections import Section
 from tooltrace.report.time_range import TimeRange
 from tooltrace.store.base import QuerySession, Store, StoreBackend, open_store

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from tooltrace import assets
+from tooltrace.analysis.dimensions import DIMENSIONS
 from tooltrace.core.plural import CountingFormatter
 
 LANGUAGES = {"en": "English", "zh": "中文"}
@@ -37,6 +38,10 @@ class Translations:
         """Return the heading of a result column; some columns have another heading in the result of ``query``."""
         plain = self._table.get(f"column.{name}", name.replace("_", " "))
         return self._table.get(f"column.{query}.{name}", plain)
+
+    def dimension(self, name: str) -> str:
+        """Return the heading of the column of a dimension, such as ``version`` or ``attributes.region``."""
+        return self.column(DIMENSIONS[name].column if name in DIMENSIONS else name)
 
     def question(self, name: str, text: str) -> str:
         """Return the question of the query ``name``; ``text``, from the query file, without a translation."""

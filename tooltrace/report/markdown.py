@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from tooltrace.analysis.sides import Comparison, Side
 from tooltrace.analysis.verdict import Verdict
 from tooltrace.core.visible import visible_name
 from tooltrace.report.build import Report, SectionResult
-from tooltrace.report.compare import Comparison, ComparisonSide
 from tooltrace.report.i18n import Translations
 from tooltrace.report.narrative import calibration_sentence, chance_note, top_rows, translate_rows, verdict_counts
 from tooltrace.report.numbers import NUMERIC_UNITS, UNKNOWN, figure, interval
@@ -167,7 +167,7 @@ def _difference(row: dict[str, Any], words: Translations) -> list[str]:
     apart = "points" if unit == "share" else unit
     verdict = words(f"verdict.{row['verdict']}")
     return [
-        UNKNOWN if row["tool"] is None else code(row["tool"]),
+        UNKNOWN if row.get("tool") is None else code(row["tool"]),
         words(f"measure.{row['measure']}"),
         figure(row["before"], unit, words),
         figure(row["after"], unit, words),
@@ -185,9 +185,9 @@ def signed(value: float, unit: str, words: Translations) -> str:
     return text if unit == "points" or value < 0 or text.startswith(("+", "-")) else f"+{text}"
 
 
-def _side(side: ComparisonSide, words: Translations) -> str:
-    version = "" if side.version is None else f"{words('column.tool_version')} {code(side.version)}, "
-    return f"{version}{_span(side.since, side.until, words)}"
+def _side(side: Side, words: Translations) -> str:
+    value = "" if side.dimension is None else f"{words.dimension(side.dimension)} {code(str(side.value))}, "
+    return f"{value}{_span(side.since, side.until, words)}"
 
 
 def _window(scope: TimeRange[datetime], words: Translations) -> str:

@@ -1,7 +1,8 @@
-"""The page that compares two time ranges or two versions of a tool. The address has both sides, as the query ``compare`` names them.
+"""The page that compares two values of a dimension, or two time ranges.
 
-Two versions are compared within the same time range. A time range is compared with another one; if the address names
-none, with the equally long one before it.
+The address of two values has the sides as ``tooltrace compare`` names them, ``before=version:1.2&after=version:2.0``: they are
+compared within the time range of the page. Otherwise that range is compared with another one, from ``before_since`` to
+``before_until``; if the address names none, with the equally long one before it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from tooltrace.analysis.sides import Comparison, Side
 from tooltrace.errors import BadParameter
-from tooltrace.report.compare import Comparison, ComparisonSide
 from tooltrace.report.templates import iso
-from tooltrace.report.time_range import parse_time
+from tooltrace.server.list_state import FILTERS
 from tooltrace.server.request import app_state, time_range
 from tooltrace.server.templates import render, url
 
@@ -47,29 +48,33 @@ class ComparisonRequest:
     @classmethod
     def read(cls, address: QueryParams, now: datetime) -> ComparisonRequest | None:
         """Return what ``address`` compares; None where a side is missing. Raises BadParameter."""
-        given = {name: address.get(name, "").strip() or None for name in ("tool", "version", "before_version")}
+        given = {name: address.get(name, "").strip() or None for name in ("before", "after", "tool")}
         window = time_range(address)
-        ends = {"since": window.since, "until": window.until}
-        after = _side(now, {**ends, **given}, "")
-        if is_of_versions(address):
-            if not (given["version"] and given["before_version"]):
+        if is_of_values(address):
+            if not (given["before"] and given["after"]):
                 return None
-            before: dict[str, Any] = {f"before_{name}": value for name, value in ends.items()}
+            given |= {"since": window.since, "until": window.until}
+        elif window.since is None:
+            return None
         else:
-            start = address.get("before_since", "").strip() or window.before
-            if start is None:
-                return None
-            before = {"before_since": start, "before_until": address.get("before_until", "").strip() or window.since}
-        params = {name: value for name, value in {**before, **ends, **given}.items() if value is not None}
-        comparison = Comparison.of(_side(now, params, "before_"), after, tool=given["tool"])
-        return cls(comparison=comparison, params=params)
+            ends = [address.get(f"before_{name}", "").strip() for name in ("since", "until")]
+            before = f"{ends[0]}..{ends[1] or window.since}" if ends[0] else None
+            given |= {"before": before, "after": f"{window.since}..{window.until or ''}"}
+        params = {name: value for name, value in given.items() if value is not None}
+        return cls(comparison=Comparison.parse(**{**given, **params}, now=now), params=params)
 
-    def calls_address(self, side: ComparisonSide, tool: str | None, **more: str) -> str:
-        """Return the address of the list with the calls of one side."""
+    def calls_address(self, side: Side, tool: str | None, **more: str) -> str | None:
+        """Return the address of the list with the calls of one side; None where the list has no filter for its dimension."""
+        if side.dimension is not None and side.dimension not in FILTERS:
+            return None
         since, until = ("all" if side.since is None else iso(side.since)), side.until and iso(side.until)
-        return url("/calls", tool=tool or self.comparison.tool, version=side.version, since=since, until=until, **more)
+        chosen = {
+            "tool": tool or self.comparison.tool,
+            **({} if side.dimension is None else {side.dimension: side.value}),
+        }
+        return url("/calls", **chosen, since=since, until=until, **more)
 
-    def calls_of(self, row: dict[str, Any], side: ComparisonSide) -> str:
+    def calls_of(self, row: dict[str, Any], side: Side) -> str | None:
         """Return the address of the calls that one side of a row of the result counts."""
         more = {"status": "error"} if row["measure"] in FAILURES else {}
         if row["measure"] in LATENCIES:
@@ -79,18 +84,9 @@ class ComparisonRequest:
         return self.calls_address(side, row["tool"], **more)
 
 
-def _side(now: datetime, params: dict[str, Any], prefix: str) -> ComparisonSide:
-    since, until = params.get(f"{prefix}since"), params.get(f"{prefix}until")
-    return ComparisonSide(
-        since=None if since is None else parse_time(f"{prefix}since", since, now),
-        until=None if until is None else parse_time(f"{prefix}until", until, now),
-        version=params.get(f"{prefix}version"),
-    )
-
-
-def is_of_versions(address: QueryParams) -> bool:
-    """Whether ``address`` compares two versions, rather than two time ranges."""
-    return bool(address.get("version") or address.get("before_version") or address.get("by") == "version")
+def is_of_values(address: QueryParams) -> bool:
+    """Whether ``address`` compares two values, rather than two time ranges."""
+    return bool(address.get("before") or address.get("after") or address.get("by") == "values")
 
 
 async def compare(request: Request) -> Response:
@@ -106,7 +102,7 @@ async def compare(request: Request) -> Response:
         request,
         "pages/compare.html",
         compared=compared,
-        is_of_versions=is_of_versions(address),
+        is_of_values=is_of_values(address),
         wrong=error,
         tool=address.get("tool", "").strip() or None,
     )
@@ -116,9 +112,10 @@ async def result(request: Request) -> Response:
     """Render the verdict and the table. Raises BadParameter."""
     compared = ComparisonRequest.read(request.query_params, datetime.now(UTC))
     if compared is None:
-        raise BadParameter("a comparison needs two sides: version and before_version, or since")
+        raise BadParameter("a comparison needs two sides: before and after, or since")
     found = await app_state(request).cache.query("compare", **compared.params)
-    rows = _calls_before_attempts(found.dicts())
+    # without a group where the values are of tools
+    rows = _calls_before_attempts([{"tool": None, **row} for row in found.dicts()])
     wanted = rows if request.query_params.get("rows") == "all" else rows[:SHOWN]
     return render(
         request,
@@ -128,6 +125,7 @@ async def result(request: Request) -> Response:
         headlines=_headlines(rows, compared.comparison.tool),
         looks_faster=_looks_faster(rows),
         rows=wanted,
+        grouped=not compared.comparison.tool and "tool" in found.columns,
         all_rows=len(rows),
         enough=rows[0]["compared"] if rows else 0,
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tooltrace.analysis import find
+from tooltrace.analysis.sides import is_window
 from tooltrace.report.build import query_command
 from tooltrace.report.i18n import Translations
 from tooltrace.report.json_values import json_for_script, json_safe
@@ -23,6 +24,11 @@ SHOWN = 12
 """Rows of a panel before a reader requests all."""
 OF_ONE_TOOL = frozenset({"incidents"})
 """Queries whose rows of a tool do not depend on the other tools."""
+
+SIDE_DIMENSIONS: Final = ("version", "agent", "model", "release", "environment")
+"""Dimensions whose values the page of comparisons offers."""
+MOST_SIDES: Final = 100
+"""Maximum number of offered values of one dimension."""
 
 
 async def run_query(request: Request, name: str, columns: Sequence[str] = ()) -> QueryResult:
@@ -89,6 +95,17 @@ async def options(request: Request) -> Response:
     return render(request, "parts/options.html", values=values[:500])
 
 
+async def sides(request: Request) -> Response:
+    """Render the sides that a comparison may have: the values of the dimensions that tell runs apart."""
+    params = {**time_range(request.query_params).params, "tool": request.query_params.get("tool") or None}
+    found: list[str] = []
+    for name in (name for name in SIDE_DIMENSIONS if name in find("timeline").header.by):
+        only = (*find("timeline").groups((name,)), "started")
+        result = await app_state(request).cache.query("timeline", (name,), only=only, parts=1, **params)
+        found += sorted({f"{name}:{row[0]}" for row in result.rows if isinstance(row[0], str)})[:MOST_SIDES]
+    return render(request, "parts/options.html", values=found)
+
+
 async def state(request: Request) -> Response:
     """Render a notice if something was recorded since the page was rendered; 204 otherwise."""
     now = app_state(request).cache.version()
@@ -108,7 +125,7 @@ def params_from_request(request: Request, name: str) -> tuple[tuple[str, ...] | 
     query, address = find(name), request.query_params
     known = {parameter.name for parameter in query.header.parameters}
     params: dict[str, Any] = {key: value for key, value in address.items() if key in known and value}
-    if "since" in known:
+    if query.has_window:
         window = time_range(address)
         others = {key: value for key, value in params.items() if key not in ("since", "until")}
         if "span_s" in known and (seconds := length_seconds(window)) is not None:
@@ -117,6 +134,8 @@ def params_from_request(request: Request, name: str) -> tuple[tuple[str, ...] | 
     by = None
     if "by" in address and query.header.by:
         by = tuple(part for part in address["by"].split(",") if part and part != "none")
+    if query.has_sides and is_window(params.get("after")):
+        params = {key: value for key, value in params.items() if key not in ("since", "until")}  # those of the page
     query.render_with_values(by, **params)
     return by, params
 
@@ -125,6 +144,7 @@ ROUTES = [
     Route("/panel/{query}", panel),
     Route("/data/{query}", data),
     Route("/question/{query}", query_sql),
+    Route("/options/sides", sides),
     Route("/options/{dimension}", options),
     Route("/state", state),
     Route("/healthz", healthz),

@@ -17,8 +17,11 @@ from tooltrace.store.result import Statement
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_STARTS: Final = ("before", "since")
-_TIMES: Final = (*_STARTS, "until")
+_SINCE: Final = ("since", "before_since", "after_since")
+"""Starts of the window, or of the two windows of a comparison; None is the beginning of the history."""
+_UNTIL: Final = ("until", "before_until", "after_until")
+_STARTS: Final = ("before", *_SINCE)
+_TIMES: Final = (*_STARTS, *_UNTIL)
 
 
 def horizon(con: DuckDBPyConnection, tool: str | None = None) -> date | None:
@@ -52,18 +55,19 @@ def within_horizon(con: DuckDBPyConnection, statement: Statement) -> tuple[State
 
 
 def _has_window(params: Mapping[str, Any]) -> bool:
-    return "since" in params and "until" in params
+    return any(since in params and until in params for since, until in zip(_SINCE, _UNTIL, strict=True))
 
 
 def _reaches_before(params: Mapping[str, Any], day: date) -> bool:
     starts = [params[name] for name in _STARTS if name in params and params[name] is not None]
-    return params["since"] is None or min(starts) < _start_of(day)
+    return any(params.get(name, day) is None for name in _SINCE) or min(starts) < _start_of(day)
 
 
 def _from_horizon(statement: Statement, params: Mapping[str, Any], day: date) -> tuple[Statement, str]:
     start = _start_of(day)
-    is_over = params["until"] is not None and params["until"] <= start
-    if not statement.may_start_later and (is_over or params["since"] is not None):
+    is_over = any(params.get(name) is not None and params[name] <= start for name in _UNTIL)
+    is_given = any(params.get(name) is not None and params[name] < start for name in _SINCE)
+    if not statement.may_start_later and (is_over or is_given):
         tool = f" of the tool {params['tool']}" if params.get("tool") else ""
         grouped = f" grouped by {', '.join(statement.groups)}" if statement.groups else ""
         raise QueryError(
