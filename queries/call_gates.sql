@@ -8,7 +8,7 @@
 -- columns:
 --   call_id          text   id of the call
 --   span_id          text   the attempt that waited
---   kind             text   confirmation, input or external
+--   kind             text   confirmation, input, external or review
 --   decision         text   approved, declined or expired; NULL while waiting
 --   asked_at         time   time of the request
 --   answered_at      time   time of the answer

@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-GateKind = Literal["confirmation", "input", "external"]
+GateKind = Literal["confirmation", "input", "external", "review"]
 """The answer that a paused call waits for.
 
 ``confirmation``: a person approves or declines. ``input``: a person fills in arguments. ``external``: somebody else
-does the work and supplies the result.
+does the work and supplies the result. ``review``: the tool was run, and a person approves, corrects or declines its result.
 """
 
 
@@ -19,7 +19,7 @@ ApprovalType = Literal["required", "audit"]
 
 
 class PausedCall(BaseModel):
-    """A call that the model requested and that was not executed yet.
+    """A call that waits for a person: before it is executed, or with its result.
 
     A paused call can be resumed later: ``model_dump_json`` and ``model_validate_json`` carry it over a restart or
     to another machine that has the same tools. It holds the true arguments; the store has them redacted.
@@ -34,6 +34,8 @@ class PausedCall(BaseModel):
     """The model's arguments, validated; those that ``input`` is to supply are absent."""
     wanted: dict[str, Any] = Field(default_factory=dict)
     """For ``input``: the JSON schema of each argument that the person is to supply, by name."""
+    result: dict[str, Any] | None = None
+    """For ``review``: the tool's response, as JSON data."""
     call_id: str
     """The model's id of the call; the span id where the model sent none."""
     attempt: int = Field(default=1, ge=1)

@@ -379,7 +379,12 @@ class Gate(Struct, frozen=True, kw_only=True):
 
     call_id: Annotated[str, About("Id of the call that was stopped.", "gen_ai.tool.call.id")]
     span_id: Annotated[str, About("Id of the attempt that was stopped.", "tooltrace.gate.span_id")]
-    kind: Annotated[str, About("What the call waits for: confirmation, input or external.", "tooltrace.gate.kind")]
+    kind: Annotated[
+        str,
+        About(
+            "What the call waits for: confirmation, input, external or review (of its result).", "tooltrace.gate.kind"
+        ),
+    ]
     decision: Annotated[
         str | None,
         About("Decision: approved, declined or expired; unknown while the call waits.", "tooltrace.gate.decision"),

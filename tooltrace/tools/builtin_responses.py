@@ -99,6 +99,32 @@ def paused(pause: PausedCall, meta: ResponseMeta) -> ToolResponse:
     )
 
 
+def held(pause: PausedCall, meta: ResponseMeta) -> ToolResponse:
+    """Return the response to a call whose result waits for a person's review."""
+    return ToolResponse.partial(
+        f"{pause.tool!r} was run; a person has to review its result first.",
+        code=PAUSED,
+        reason="waits for a person (review)",
+        next_action="human_review",
+        paused=pause,
+        meta=_made_here(meta),
+    )
+
+
+def not_passed_on(decision: str, note: str | None, meta: ResponseMeta) -> ToolResponse:
+    """Return the response to a call whose result a person declined, or nobody reviewed in time."""
+    text = (
+        "A person declined the result of this call" if decision == "declined" else "Nobody reviewed the result in time"
+    )
+    return ToolResponse.partial(
+        f"{text}{f': {note}' if note else '.'}",
+        code=DECLINED if decision == "declined" else EXPIRED,
+        reason=f"the result was {decision}",
+        next_action="ask_user",
+        meta=_made_here(meta),
+    )
+
+
 def not_run(decision: str, note: str | None) -> ToolResponse:
     """Return the response to a declined or expired call.
 

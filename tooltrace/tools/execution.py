@@ -12,7 +12,7 @@ from typing import Any
 
 from tooltrace.core.paused_call import PausedCall
 from tooltrace.core.response import ToolResponse
-from tooltrace.tools import hooks, human_review, invoke
+from tooltrace.tools import hooks, human_review, invoke, result_review
 from tooltrace.tools.call_execution import CallExecution
 from tooltrace.tools.hooks import ToolInvocation
 from tooltrace.tools.human_review import ReviewDecision
@@ -34,6 +34,8 @@ async def aexecute(state: RegistryState, name: str, sent: Any, call_id: str | No
 def resume(state: RegistryState, paused: PausedCall, decision: ReviewDecision) -> ToolResponse:
     """Resume a paused call in this thread. Raises ReviewError or ConfigError."""
     hooks.refuse_async(state.hooks)
+    if paused.kind == "review":
+        return result_review.finish(state, paused, decision)
     with human_review.resume_context(paused):
         prepared = human_review.prepare_resume(state, paused, decision)
         if not human_review.runs_tool(decision):
@@ -49,6 +51,8 @@ def resume(state: RegistryState, paused: PausedCall, decision: ReviewDecision) -
 
 async def aresume(state: RegistryState, paused: PausedCall, decision: ReviewDecision) -> ToolResponse:
     """Resume a paused call in this event loop. Raises ReviewError."""
+    if paused.kind == "review":
+        return result_review.finish(state, paused, decision)
     with human_review.resume_context(paused):
         prepared = human_review.prepare_resume(state, paused, decision)
         if not human_review.runs_tool(decision):
@@ -69,7 +73,7 @@ def run(state: RegistryState, prepared: PreparedCall) -> ToolResponse:
     with CallExecution(state, prepared) as execution:
         call = execution.invocation
         response = execution.refusal or hooks.run_with_hooks(state.hooks, call, lambda: _tool(execution, call))
-    return execution.finish(response)
+    return result_review.hold(state, prepared, execution.finish(response))
 
 
 async def arun(state: RegistryState, prepared: PreparedCall) -> ToolResponse:
@@ -79,7 +83,7 @@ async def arun(state: RegistryState, prepared: PreparedCall) -> ToolResponse:
     with CallExecution(state, prepared) as execution:
         call = execution.invocation
         response = execution.refusal or await hooks.arun_with_hooks(state.hooks, call, lambda: _atool(execution, call))
-    return execution.finish(response)
+    return result_review.hold(state, prepared, execution.finish(response))
 
 
 def _tool(execution: CallExecution, call: ToolInvocation) -> ToolResponse:

@@ -44,7 +44,12 @@ class ReviewDecision:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     """Arguments that the person provided or changed."""
     result: Any = UNSET
-    """Result of an execution outside the registry."""
+    """Result of an execution outside the registry, or the corrected result of one inside it."""
+
+    @property
+    def has_result(self) -> bool:
+        """Whether the person supplied a result."""
+        return self.result is not UNSET
 
 
 # Pausing.

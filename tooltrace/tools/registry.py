@@ -46,6 +46,7 @@ class ToolRegistry:
         tool_hooks: Iterable[Callable[..., Any]] = (),
         cache_size: int = 1000,
         breaker: bool = True,
+        review: bool = True,
     ) -> None:
         """Register ``tools``, which are what ``register`` accepts.
 
@@ -54,12 +55,14 @@ class ToolRegistry:
         for each call. ``hooks``: what ``add_hook`` accepts. ``tool_hooks``: hooks with Agno's parameters, such as
         ``(function_name, function_call, arguments)``, inside of ``hooks``. ``cache_size``: maximum number of cached
         responses of tools with ``cache``. ``breaker``: whether a CircuitBreaker refuses the calls of a tool that fails
-        repeatedly; one among ``hooks`` replaces it.
+        repeatedly; one among ``hooks`` replaces it. ``review``: whether a result for which the tool stated the next action
+        ``human_review`` waits for a person: the response has ``paused``, and ``resume`` returns the result.
         """
         self._state = RegistryState(
             limits=CallLimiter(_one_limit(call_limit, tool_call_limit)),
             cache=Cache(cache_size),
             provided=injection.check(inject or {}),
+            review=review,
         )
         self._lock = RLock()
         for tool in tools:
@@ -199,7 +202,7 @@ class ToolRegistry:
 
         ``paused``: the response of ``execute``, its ``paused``, or that as JSON. ``approve``: True, with ``inputs`` if
         arguments are to be changed. ``decline``: True or the reason. ``inputs``: the arguments that the call waits for.
-        ``result``: the result of an execution elsewhere. ``answered_by``: name of the person. ``note``: the comment of the person.
+        ``result``: the result of an execution elsewhere, or a corrected one in place of a result that waits for review. ``answered_by``: name of the person. ``note``: the comment of the person.
 
         The gate is recorded with the person, the time and the changes; the waiting time does not count as the tool's
         time, and a decline is not a failure. Raises ReviewError if the decision does not fit the call, or this registry

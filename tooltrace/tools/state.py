@@ -38,6 +38,8 @@ class RegistryState:
     limits: CallLimiter
     cache: Cache
     provided: Provided
+    review: bool = True
+    """Whether a result with the next action ``human_review`` waits for a person."""
     answered: RecentIds = field(default_factory=RecentIds)
     """Span ids of paused calls that were resumed in this registry."""
     tools: dict[str, RegisteredTool] = field(default_factory=dict)
