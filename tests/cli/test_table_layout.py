@@ -176,6 +176,32 @@ def test_figures_of_a_comparison_have_their_own_units(run, put, made):
     assert (row["unit"], row["before"], row["after"]) == ("share", 0.0, 1.0)
 
 
+@pytest.mark.usefixtures("history")
+@pytest.mark.parametrize("tool", ["fetch", "a_tool_of_thirty_six_characters_long"])
+def test_a_comparison_in_80_columns_has_the_value_after(run, put, made, monkeypatch, tool):
+    monkeypatch.setenv("COLUMNS", "80")
+    put(*(made(40 + n, tool=tool, tool_version="1.0") for n in range(30)))
+    put(*(made(80 + n, tool=tool, tool_version="2.0", status="error" if n % 2 else "success") for n in range(30)))
+    done = run("compare", "version:1.0", "version:2.0")
+    heading, line = (
+        next(line for line in done.stdout.splitlines() if word in line) for word in ("measure", " failure_rate")
+    )
+    assert heading.split()[:4] == ["tool", "measure", "before", "after"]
+    assert "verdict" in heading
+    assert "0.0 %" in line
+    assert "50.0 %" in line
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "failure_rate was 0.0 % and is 50.0 %" in done.stderr
+
+
+def test_all_columns_of_all_tables_are_readable_in_80_columns(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run("columns").stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert shown.count(" column ") == shown.count("meaning") >= 10
+    assert "\ntool_calls: One row per attempt" in f"\n{shown}"
+
+
 @pytest.mark.parametrize(
     "tool", ["\u202eevil\u202c 'tool'", "a\x1b[31m\\b", "x\ny\u200b", "zal" + "\u0301" * 5, "\U000e0041?"]
 )

@@ -57,7 +57,7 @@ def _value(column: ResultColumn, row: Mapping[str, Any], fields: Sequence[Result
     value = row[column.name]
     if column.name == "message" and value is not None:
         return Figure(value, "message", row_message_parts(row))
-    unit = column.unit
+    unit = row.get("unit") or column.unit if column.unit == "number" else column.unit
     if column.end_of is not None:  # a limit has the unit of its figure
         unit = next((each.unit for each in fields if each.name == column.end_of[1]), "number")
     return Figure(value, unit)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from tooltrace.cli.completion import complete_tables
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.options import FORMATS, examples, limit_option, output_options
+from tooltrace.cli.wrapping import print_wrapped
 from tooltrace.errors import near
 from tooltrace.store.result import QueryResult, Statement, limited
+
+if TYPE_CHECKING:
+    from tooltrace.store.documented_tables import DocumentedTable
 
 
 @click.command(
@@ -31,14 +36,33 @@ def columns(*, table: str | None, limit: int | None, form: str) -> None:
     if table is not None and table not in TABLES:
         hint = near(table, TABLES) or f"; the tables are {', '.join(TABLES)}"
         raise UsageError(f"unknown table {table!r}{hint}")
-    rows = [
-        (each.name, *column) for each in documented_tables() if table in (None, each.name) for column in each.columns
-    ]
+    chosen = [each for each in documented_tables() if table in (None, each.name)]
+    if table is None and form == "table":
+        _print_all(chosen, limit)
+        return
+    rows = [(each.name, *column) for each in chosen for column in each.columns]
     if table is None:
         result = _result(("table", "column", "type", "meaning"), rows)
     else:
         result = _result(("column", "type", "meaning"), [row[1:] for row in rows])
     write(result if limit is None else limited(result, limit), form)
+
+
+def _print_all(tables: Sequence[DocumentedTable], limit: int | None) -> None:
+    """Print the columns of each table below its name, so that they fit into a narrow terminal."""
+    from rich.text import Text
+
+    from tooltrace.cli.output import write
+    from tooltrace.cli.table import console
+
+    left = limit
+    for each in tables:
+        columns = each.columns[:left]
+        if not columns:
+            break
+        print_wrapped(console(), Text(f"{each.name}: {each.comment}", "bold"), indent=2)
+        write(_result(("column", "type", "meaning"), columns), "table")
+        left = None if left is None else left - len(columns)
 
 
 def list_tables(form: str) -> None:

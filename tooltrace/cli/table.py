@@ -44,23 +44,28 @@ def write_table(result: QueryResult, layout: TableLayout | None = None) -> None:
     layout = layout or everything(result)
     columns = [result.fields[at] for at in layout.positions]
     cells = format_cells(result, layout.rows, layout.positions)
-    if total_width(columns, cells) > out.width:
+    groups = [at < result.groups for at in layout.positions]
+    id_widths = [layout.name_width if group else ID_WIDTH for group in groups]
+    if total_width(columns, cells, id_widths) > out.width:
         _write_transposed(columns, cells, out)
     else:
-        _write_upright([at < result.groups for at in layout.positions], columns, cells, out)
+        _write_upright(groups, columns, cells, id_widths, out)
 
 
-def _write_upright(groups: list[bool], columns: list[ResultColumn], cells: list[list[str]], out: Console) -> None:
+def _write_upright(
+    groups: list[bool], columns: list[ResultColumn], cells: list[list[str]], id_widths: list[int], out: Console
+) -> None:
     from rich.text import Text
 
     table = _table()
     numbers = [column.unit in NUMERIC_UNITS for column in columns]
     # Figures, ids and names of groups are not broken across lines.
     unbroken = [
-        number or _is_unbroken(cells, at, NAME_WIDTH if group and out.width >= _MIN_UNWRAPPED_WIDTH else 0)
+        number
+        or _is_unbroken(cells, at, NAME_WIDTH if group and out.width >= _MIN_UNWRAPPED_WIDTH else 0, id_widths[at])
         for at, (number, group) in enumerate(zip(numbers, groups, strict=True))
     ]
-    widths = _widths(columns, cells, unbroken, out.width)
+    widths = _widths(columns, cells, unbroken, id_widths, out.width)
     for at, (column, number) in enumerate(zip(columns, numbers, strict=True)):
         justify: Literal["left", "right"] = "right" if number else "left"
         table.add_column(
@@ -71,13 +76,15 @@ def _write_upright(groups: list[bool], columns: list[ResultColumn], cells: list[
     out.print(table)
 
 
-def _is_unbroken(cells: list[list[str]], at: int, name_width: int) -> bool:
-    """Whether the texts of a column are ids, or names of at most ``name_width`` characters."""
+def _is_unbroken(cells: list[list[str]], at: int, name_width: int, id_width: int) -> bool:
+    """Whether the texts of a column are ids of at most ``id_width`` characters, or names of at most ``name_width``."""
     longest = _longest(cells, at)
-    return longest <= name_width or (longest <= ID_WIDTH and not any(" " in line[at] for line in cells))
+    return longest <= name_width or (longest <= id_width and not any(" " in line[at] for line in cells))
 
 
-def _widths(columns: list[ResultColumn], cells: list[list[str]], unbroken: list[bool], room: int) -> list[int]:
+def _widths(
+    columns: list[ResultColumn], cells: list[list[str]], unbroken: list[bool], id_widths: list[int], room: int
+) -> list[int]:
     """Return the column widths with titles broken into as few lines as fit into ``room``.
 
     A column whose text may be folded gets its minimum width.
@@ -87,7 +94,7 @@ def _widths(columns: list[ResultColumn], cells: list[list[str]], unbroken: list[
         widths = [
             max(_longest(cells, at), _min_title_width(title(column), lines))
             if unbroken[at]
-            else min_width(column, [line[at] for line in cells])
+            else min_width(column, [line[at] for line in cells], id_widths[at])
             for at, column in enumerate(columns)
         ]
         if sum(widths) + 2 * len(widths) <= room:

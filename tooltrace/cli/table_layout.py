@@ -14,6 +14,8 @@ NAME_WIDTH = 16
 """Minimum width of a column of names, unless they are shorter."""
 TEXT_WIDTH = 24
 """Minimum width of a column of sentences, unless they are shorter."""
+_ESSENTIAL = 4
+"""Number of the first important columns without which a table does not say what it is about."""
 ID_WIDTH = 36
 """Maximum length of a word without spaces that is never broken, such as an id."""
 
@@ -35,6 +37,8 @@ class TableLayout:
     """Names of the columns that are 0 or NULL in those rows."""
     cut: int = 0
     """Number of further rows, beyond a limit."""
+    name_width: int = ID_WIDTH
+    """Maximum width of an unbroken name of a group."""
 
     def note(self) -> str:
         """Return sentences on what is left out, or an empty text."""
@@ -78,7 +82,14 @@ def choose(
     filled = _rows_with_data(result, hidden)
     rows = filled[:limit]
     shown, empty = _columns_with_data(result, rows)
-    narrow = set() if len(result.rows) == 1 else _narrow(result, rows, shown, important, width)
+    narrow: set[int] = set()
+    name_width = ID_WIDTH
+    if len(result.rows) > 1:
+        narrow = _narrow(result, rows, shown, important, width, name_width)
+        if {result.fields[at].name for at in narrow} & set(important[:_ESSENTIAL]):
+            # long names are folded before the table drops what it is about
+            name_width = max(NAME_WIDTH, width // 4)
+            narrow = _narrow(result, rows, shown, important, width, name_width)
     return TableLayout(
         tuple(at for at in shown if at not in narrow),
         tuple(rows),
@@ -87,23 +98,27 @@ def choose(
         left_out=len(result.rows) - len(filled),
         without=tuple(name for name in hidden if name in result.columns),
         cut=len(filled) - len(rows),
+        name_width=name_width,
     )
 
 
-def min_width(column: ResultColumn, cells: Sequence[str]) -> int:
-    """Return the minimum readable width of a column: figures and ids unbroken, sentences in several lines."""
+def min_width(column: ResultColumn, cells: Sequence[str], id_width: int = ID_WIDTH) -> int:
+    """Return the minimum readable width of a column: figures and ids unbroken, sentences in several lines.
+
+    ``id_width``: from this length on, a word is broken.
+    """
     heading = max(map(len, title(column).split()), default=1)
     longest = max(map(len, cells), default=0)
     if column.unit not in NUMERIC_UNITS:
         word = max((len(word) for cell in cells for word in cell.split()), default=0)
         has_sentences = any(" " in cell for cell in cells)
-        longest = min(longest, max(TEXT_WIDTH, min(word, ID_WIDTH)) if has_sentences else ID_WIDTH)
+        longest = min(longest, max(min(TEXT_WIDTH, id_width), min(word, id_width)) if has_sentences else id_width)
     return max(longest, heading)
 
 
-def total_width(columns: Sequence[ResultColumn], cells: Sequence[Sequence[str]]) -> int:
-    """Return the minimum readable width of a table."""
-    return sum(min_width(column, [line[at] for line in cells]) + 2 for at, column in enumerate(columns))
+def total_width(columns: Sequence[ResultColumn], cells: Sequence[Sequence[str]], id_widths: Sequence[int]) -> int:
+    """Return the minimum readable width of a table; ``id_widths``: as in ``min_width``, of each column."""
+    return sum(min_width(column, [line[at] for line in cells], id_widths[at]) + 2 for at, column in enumerate(columns))
 
 
 def _rows_with_data(result: QueryResult, hidden: Collection[str]) -> list[Row]:
@@ -131,11 +146,20 @@ def _columns_with_data(result: QueryResult, rows: Sequence[Row]) -> tuple[list[i
 
 
 def _narrow(
-    result: QueryResult, rows: Sequence[Row], shown: Sequence[int], important: Sequence[str], width: int
+    result: QueryResult,
+    rows: Sequence[Row],
+    shown: Sequence[int],
+    important: Sequence[str],
+    width: int,
+    name_width: int,
 ) -> set[int]:
     """Return the positions of the columns that do not fit into ``width``."""
     cells = format_cells(result, rows, shown)
-    widths = {at: min_width(result.fields[at], [line[i] for line in cells]) + 2 for i, at in enumerate(shown)}
+    widths = {
+        at: min_width(result.fields[at], [line[i] for line in cells], name_width if at < result.groups else ID_WIDTH)
+        + 2
+        for i, at in enumerate(shown)
+    }
     rank = {name: number for number, name in enumerate(important)}
     left = width - sum(widths[at] for at in shown if at < result.groups)
     narrow: set[int] = set()
