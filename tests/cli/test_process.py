@@ -36,7 +36,7 @@ def test_a_question_and_a_wrong_one(history, environment):
     assert json.loads(done.stdout)[0]["attempts"] == 23
     done = asked(environment, "query", "nothing_like_it")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("tooltrace: unknown query 'nothing_like_it'; the queries are:\n  around")
+    assert done.stderr.startswith("tooltrace: unknown query 'nothing_like_it'; the queries are:\n  attempts")
     done = asked(environment, "query", "failure_rat")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
 

@@ -13,7 +13,7 @@ from tooltrace.exporters.protocol import Target
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "configuration.md"
 NAME = re.compile(r"(?:TOOLTRACE|OTEL)_[A-Z_]*[A-Z]")
-BY_SDK = {"OTEL_RESOURCE_ATTRIBUTES"}
+BY_SDK = {"OTEL_RESOURCE_ATTRIBUTES", "OTEL_SERVICE_NAME"}
 """Variables that the OpenTelemetry SDK reads for tooltrace."""
 
 

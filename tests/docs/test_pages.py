@@ -33,7 +33,7 @@ SHOWN = {
     "docs/how-to/ci.md": 1,
     "docs/how-to/correct-readings.md": 1,
     "docs/how-to/data-frames.md": 6,
-    "docs/how-to/describe-calls.md": 2,
+    "docs/how-to/describe-calls.md": 3,
     "docs/how-to/forget.md": 1,
     "docs/how-to/labels.md": 1,
     "docs/how-to/mcp.md": 1,

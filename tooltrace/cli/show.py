@@ -5,10 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable
 from itertools import groupby
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
-from rich.text import Text
 
 from tooltrace.analysis import query_store
 from tooltrace.cli.options import examples, limit_option, output_options, place_option
@@ -18,6 +17,9 @@ from tooltrace.core.plural import format_count
 from tooltrace.errors import QueryError
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import QueryResult
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 KINDS: Final = ("call", "span", "conversation", "trace")
 _LISTED: Final = 5
