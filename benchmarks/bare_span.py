@@ -13,6 +13,8 @@ from typing import Any
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
+from benchmarks.payloads import written
+
 
 class NullExporter(SpanExporter):
     """An exporter that discards spans."""
@@ -32,6 +34,23 @@ def provider() -> TracerProvider:
     made = TracerProvider(shutdown_on_exit=False)
     made.add_span_processor(BatchSpanProcessor(NullExporter(), max_queue_size=1_000_000))
     return made
+
+
+def in_span_with_content(spans: TracerProvider, tool: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``tool`` inside a span with its arguments and its result, as one writes it by hand."""
+    tracer = spans.get_tracer("content")
+
+    @functools.wraps(tool)
+    def call(**arguments: Any) -> Any:
+        with tracer.start_as_current_span("execute_tool search") as span:
+            span.set_attribute("gen_ai.operation.name", "execute_tool")
+            span.set_attribute("gen_ai.tool.name", "search")
+            span.set_attribute("gen_ai.tool.call.arguments", written(arguments))
+            result = tool(**arguments)
+            span.set_attribute("gen_ai.tool.call.result", written(result))
+            return result
+
+    return call
 
 
 def in_bare_span(spans: TracerProvider, tool: Callable[..., Any]) -> Callable[..., Any]:

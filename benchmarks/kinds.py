@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import tooltrace as tt
 from benchmarks import rivals
-from benchmarks.bare_span import in_bare_span, provider
+from benchmarks.bare_span import in_bare_span, in_span_with_content, provider
 from benchmarks.payloads import Payload, payloads
 from benchmarks.rounds import BURST, Burst, Figure, burst, digits, figure, frozen_heap, geometric_mean
 
@@ -28,6 +28,8 @@ class Stages(NamedTuple):
 
     caller: Costs
     worker: Costs
+    content: Costs
+    """The calling thread with a span that has the same content, written by hand."""
 
 
 class AllCosts(NamedTuple):
@@ -53,6 +55,7 @@ class Setup(NamedTuple):
     calls: Mapping[str, Callable[[], object]]
     """The traced tool of each kind."""
     untraced: Mapping[str, Callable[[], object]]
+    by_hand: Mapping[str, Callable[[], object]]
     flush: Callable[[], object]
 
 
@@ -62,6 +65,7 @@ def stages(folder: Path, rounds: int, *, everything_on: bool) -> Stages:
     setup = _setup(folder, kinds, everything_on=everything_on)
     caller: dict[str, list[tuple[float, float]]] = defaultdict(list)
     worker: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    content: dict[str, list[tuple[float, float]]] = defaultdict(list)
     with frozen_heap():
         for _ in range(rounds):
             for kind, payload in kinds.items():
@@ -70,9 +74,10 @@ def stages(folder: Path, rounds: int, *, everything_on: bool) -> Stages:
                 untraced = burst(setup.untraced[kind], calls, _nothing).caller
                 idle = burst(_nothing, calls, setup.flush).others
                 found: Burst = burst(setup.calls[kind], calls, setup.flush)
+                content[kind].append((burst(setup.by_hand[kind], calls, setup.flush).caller - untraced, bare))
                 caller[kind].append((found.caller - untraced, bare))
                 worker[kind].append((found.others - idle, bare))
-    return Stages(_figures(caller), _figures(worker))
+    return Stages(_figures(caller), _figures(worker), _figures(content))
 
 
 def _setup(folder: Path, kinds: Mapping[str, Payload], *, everything_on: bool) -> Setup:
@@ -90,6 +95,7 @@ def _setup(folder: Path, kinds: Mapping[str, Payload], *, everything_on: bool) -
         plain.caller(in_bare_span(spans, plain.tool())),
         {kind: payload.caller(tt.trace_tool(payload.tool())) for kind, payload in kinds.items()},
         {kind: payload.caller(payload.tool()) for kind, payload in kinds.items()},
+        {kind: payload.caller(in_span_with_content(spans, payload.tool())) for kind, payload in kinds.items()},
         flush,
     )
     for call in (setup.bare, *setup.calls.values()):
@@ -140,6 +146,7 @@ def _nothing() -> None:
 def table(costs: AllCosts) -> list[str]:
     """Return the Markdown table: microseconds, and in brackets the ratio to the bare span."""
     columns = {
+        "caller, a span with the content by hand": costs.alone.content,
         "caller, journal alone": costs.alone.caller,
         "caller, everything on": costs.full.caller,
         "background, journal alone": costs.alone.worker,

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -25,6 +26,32 @@ class Message(BaseModel):
     role: str = "user"
     content: str = "word " * 30
     tool_call_id: str | None = None
+
+
+class Part(BaseModel):
+    """A part of a nested message."""
+
+    kind: str = "text"
+    text: str = "word " * 10
+
+
+class Nested(BaseModel):
+    """A message of parts, with a date."""
+
+    role: str = "user"
+    parts: list[Part] = [Part(), Part()]
+    at: datetime = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    labels: dict[str, str] = {"language": "en"}
+
+
+@dataclass
+class Row:
+    """A row of a result, as a dataclass."""
+
+    id: int
+    title: str
+    score: float
+    tag: str | None = None
 
 
 class Response(BaseModel):
@@ -112,10 +139,24 @@ def payloads(response: Any = None) -> dict[str, Payload]:
         Payload("exception", query, SearchError("no customer has the number 4711")),
         Payload("None inside", query, {"a": None, "b": "x", "c": 1.5}),
         Payload("200 pydantic messages as argument", messages, found, in_mean=False),
+        Payload("20 nested pydantic models", query, _nested(20), in_mean=False),
+        Payload("200 nested pydantic models", query, _nested(200), in_mean=False),
+        Payload("200 dataclasses", query, [Row(n, f"setting {n}", n / 7) for n in range(200)], in_mean=False),
         Payload("rows, 100 KB", query, rows, in_mean=False),
+        Payload("rows, 100 KB, with a None", query, [{**row, "next": None} for row in rows], in_mean=False),
+        Payload(
+            "rows, 100 KB, with a date",
+            query,
+            [{**row, "at": datetime(2026, 1, 2, tzinfo=UTC)} for row in rows],
+            in_mean=False,
+        ),
         Payload("text, 1 MB", query, _prose(1_000_000), in_mean=False),
     )
     return {payload.kind: payload for payload in kinds}
+
+
+def _nested(count: int) -> list[Nested]:
+    return [Nested(parts=[Part(), Part()], labels={"language": "en"}) for _ in range(count)]
 
 
 def _prose(size: int) -> str:
@@ -133,4 +174,11 @@ def _size(value: Any) -> str:
 
 
 def _dumped(value: Any) -> Any:
-    return value.model_dump(mode="json", exclude_none=True)
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", exclude_none=True)
+    return asdict(value) if isinstance(value, Row) else str(value)
+
+
+def written(value: Any) -> str:
+    """Return ``value`` as the JSON of a span that is written by hand."""
+    return str(value) if isinstance(value, Exception | str) else json.dumps(value, default=_dumped)
