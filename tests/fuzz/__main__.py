@@ -10,14 +10,11 @@ import argparse
 import resource
 import sys
 import time
-from typing import Any
 
 import orjson
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from tests.redact.graphs import KINDS, graphs, leaves
-from tests.redact.hostile_values import VALUES
+from tests.redact.graphs import Plan, plans
 from tooltrace.normalize.exceptions.reader import summarize
 from tooltrace.redact.snapshot import BUDGET, snapshot, split_cut
 
@@ -27,9 +24,6 @@ MOST_BYTES = 6 * BUDGET
 """Size of one snapshot: JSON writes a character in at most six bytes."""
 MOST_MEBIBYTES = 1024
 """Memory by which the process may grow: that of the largest hostile values themselves."""
-
-hostile = st.sampled_from(sorted(VALUES)).map(lambda name: VALUES[name]())
-values = graphs(leaves | hostile) | st.builds(lambda kind, value: kind({"f": value}), st.sampled_from(KINDS), hostile)
 
 
 def main() -> int:
@@ -41,9 +35,10 @@ def main() -> int:
     taken, slowest = 0, 0.0
 
     @settings(max_examples=200, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-    @given(value=values)
-    def check(value: Any) -> None:
+    @given(plan=plans(most_hostile=3))
+    def check(plan: Plan) -> None:
         nonlocal taken, slowest
+        value = plan.build()
         started = time.thread_time()
         snap = snapshot(value)
         if issubclass(type(value), BaseException):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.examples import examples
-from tests.redact.graphs import graphs
+from tests.redact.graphs import Plan, plans
 from tests.redact.hostile_values import VALUES, Attrs, Model, Node, laughs
 from tooltrace.redact.plain_data import left_over
 from tooltrace.redact.walk import Walk
@@ -41,9 +41,9 @@ def calls_of(function: Callable[[], Any]) -> int:
 
 
 @settings(max_examples=examples(150), deadline=None)
-@given(value=graphs())
-def test_any_value_costs_at_most_the_budget(value: Any) -> None:
-    walk = Walk(LITTLE)
+@given(plan=plans())
+def test_any_value_costs_at_most_the_budget(plan: Plan) -> None:
+    value, walk = plan.build(), Walk(LITTLE)
     assert calls_of(lambda: left_over(value, LITTLE)) < MOST_CALLS
     assert calls_of(lambda: json.loads(walk.json(value))) < MOST_CALLS
 

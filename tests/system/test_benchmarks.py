@@ -35,8 +35,8 @@ def test_a_measured_tool_returns_or_raises_the_same_inside_a_span_and_traced(kin
 def test_the_kinds_of_the_mean_have_at_most_6_kb() -> None:
     for payload in payloads().values():
         if not isinstance(payload.result, Exception | str):
-            size = len(json.dumps([payload.arguments, payload.result], default=lambda model: model.model_dump()))
-            assert payload.in_mean == (size <= 6_200), payload.kind
+            size = len(json.dumps([payload.arguments, payload.result], default=str))
+            assert not payload.in_mean or size <= 6_200, payload.kind
 
 
 def test_a_burst_makes_the_calls_between_two_flushes() -> None:

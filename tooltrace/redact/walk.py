@@ -477,7 +477,8 @@ def exception_message(error: BaseException) -> Message:
     Raises only exceptions that a signal caused.
     """
     try:
-        text = Walk(_MESSAGE_BUDGET).message(error, 0)
+        is_own = message_parts(error) is None  # most exceptions: no walk is needed
+        text = str.__str__(str(error)) if is_own else Walk(_MESSAGE_BUDGET).message(error, 0)
         kept = cut_text(text, SNAPSHOT_SIZE)
         return Message(fix_unicode(kept), None if kept is text else utf8_size(text))
     except BaseException as raised:
