@@ -67,6 +67,8 @@ class Attempt(ToolSpan):
     """End of a call of the past, in nanoseconds since 1970; None for a call that ends now."""
     surroundings: ContextVars | None = None
     """The caller's context variables, so that the log line has the values that the application bound there."""
+    parsed: tuple[Snapshot, Any] = (None, None)
+    """The result as the rules of tooltrace have read it, and its data."""
     written: bool = False
     """Whether the journal has the record."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tooltrace.core.response import ToolResponse
-from tooltrace.normalize import ENVELOPES
+from tooltrace.normalize import ENVELOPES, RULES
 from tooltrace.normalize.engine import apply_rules_to_view, index_of
 from tooltrace.normalize.protocols import value_error_pair
 from tooltrace.normalize.result_view import view_of
@@ -44,6 +44,8 @@ def read_response(attempt: Attempt) -> ResponseSnapshot | None:
         if not may_recognise:
             return None
     view = view_of(value, result.kinds)
+    if type(value) is bytes and attempt.rules is RULES:  # a rule of a user may change the data
+        attempt.parsed = value, view.data
     response = apply_rules_to_view(view, attempt.rules) or value_error_pair.RULE.read(view)
     return None if response is None else with_value(snapshot_response(response, attempt), attempt)
 

@@ -140,6 +140,7 @@ def build_record(attempt: Attempt) -> ToolCall:
     response = read_response(attempt)
     traceback = write_traceback(attempt.raised_from)
     sanitizer = _sanitizer_for(attempt, response, traceback)
+    sanitizer.parsed, attempt.parsed = attempt.parsed, (None, None)
     fields: dict[str, Any] = {
         **spec.identity,
         **settings.origin,

@@ -13,6 +13,13 @@ _MEASURED_DEPTH = 8
 """Depth up to which a container is measured before it is cut: each level is measured again inside the one around it."""
 
 
+def _json_size(text: str) -> int:
+    """Return the bytes of ``text`` as JSON."""
+    if text.isascii() and text.isprintable():  # most texts: only two characters are escaped
+        return len(text) + 2 + text.count('"') + text.count("\\")
+    return len(orjson.dumps(text))
+
+
 class Pruning:
     """One cut of JSON data. Reads the data only as far as it is kept."""
 
@@ -55,7 +62,7 @@ class Pruning:
                 break
             kind = type(item)
             if kind is str:
-                size += len(orjson.dumps(item))
+                size += _json_size(item)
             elif kind is dict or kind is list:
                 size += self._size(item)
             else:
@@ -63,7 +70,7 @@ class Pruning:
         return size
 
     def _text(self, text: str) -> str:
-        size = len(orjson.dumps(text))
+        size = _json_size(text)
         # escapes and UTF-8 make JSON longer than the text: the part that fits is estimated in proportion
         front = text if size <= self._left else text[: max(self._left, 0) * len(text) // size]
         self._left -= size

@@ -21,13 +21,15 @@ MAX_PARSED_JSON = MAX_JSON
 class Sanitizer:
     """The redaction and size limits for the fields of one call, with a record of what was removed."""
 
-    __slots__ = ("clean", "cut", "limit", "redacted", "redactions", "sizes")
+    __slots__ = ("clean", "cut", "limit", "parsed", "redacted", "redactions", "sizes")
 
     def __init__(self, redactions: Sequence[Redaction], limit: int, clean: bool = False) -> None:
         self.redactions = redactions
         self.limit = limit
         self.clean = clean
         """Whether the call is known to contain nothing to redact."""
+        self.parsed: tuple[Snapshot, Any] = None, None
+        """A snapshot that was parsed before, and its data, which no rule of a user has seen."""
         self.redacted = False
         self.sizes: dict[str, int] = {}
         """Full size in bytes of each field that this sanitizer cut."""
@@ -48,7 +50,7 @@ class Sanitizer:
             self.sizes[field] = full_size
         if len(raw) <= self.limit and self.clean:
             return Json(raw.decode())
-        data = orjson.loads(raw)
+        data = self.parsed[1] if snap is self.parsed[0] else orjson.loads(raw)
         long = len(raw) > self.limit
         # of a long field, each text is cut to little more than the limit first, to bound the search; the exact cut comes
         # last, because a secret that is cut in two is not found
