@@ -66,10 +66,10 @@ def compare(
     'tooltrace diff' compares two conversations call by call instead.
 
     \b
-    version:1.2 version:2.0   two values of a dimension, within --since and --until
-    agent:a agent:b           any dimension of 'query failure_rate --by', and attributes.NAME
-    7d                        the last 7 days with the 7 days before; a date works too
-    14d..7d 7d                two windows of time: from 14 to 7 days ago, and since then
+    version:1.2 version:2.0   two values, within --since and --until
+    agent:a agent:b           of any dimension of queries, or attributes.NAME
+    7d                        the last 7 days with the 7 days before, or a date
+    14d..7d 7d                two windows: from 14 to 7 days ago, and since then
 
     Each row has a measure, its difference with the 95 % interval, and a verdict: worse, better, maybe_worse,
     maybe_better, unclear or too_few. 'tooltrace report --compare "A B"' writes it as a report.

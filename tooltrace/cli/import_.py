@@ -69,7 +69,7 @@ def imports(
     - Arize Phoenix: spans and annotations as JSON, JSON Lines or Parquet
     - MLflow: one trace or several, as JSON
     - JSON Lines of HelloAgents' TraceLogger; times without a zone are local times
-    - chat messages with tool calls, as JSON or JSON Lines: Chat Completions and Responses of OpenAI, Anthropic
+    - chat messages of OpenAI and Anthropic, as JSON or JSON Lines
     - with --columns, any CSV file with one row for each call
 
     Files may be compressed with gzip or zstd; for a folder, all its files are read. A record that was imported before is

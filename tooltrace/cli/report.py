@@ -38,7 +38,7 @@ _SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".json": "json"}
         "tooltrace report -o report.html",
         "tooltrace report --since 24h --format markdown",
         "tooltrace report --compare 7d --format markdown",
-        "tooltrace report --compare 'version:1.2 version:2.0' --fail-on worse -o report.json",
+        "tooltrace report --compare 'version:1 version:2' --fail-on worse -o r.json",
     ),
 )
 @output_option("File to write; - is standard output.")
