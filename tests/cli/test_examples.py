@@ -21,6 +21,11 @@ from tooltrace.cli import cli
 
 NOT_RUN = (
     "tooltrace diff version:",  # the demo has one version of each tool
+    "tooltrace compare version:",  # the same
+    "tooltrace compare agent:",  # its agents have other names
+    "tooltrace import messages.json",  # tests/ingest has such files
+    "tooltrace import calls.csv",
+    "tooltrace show 4bf9",  # a trace of another store
     "tooltrace serve",  # runs until Ctrl-C
     "tooltrace mcp",  # the same
     "tooltrace briefing",  # prints nothing where no tool fails
@@ -137,7 +142,8 @@ def test_every_suggested_next_command_runs(demo: Path, monkeypatch: pytest.Monke
             "call": f"id={call_id}",
             "call_gates": f"call_id={call_id}",
             "labels": f"call_id={call_id}",
-            "compare": "before=version:1.2 after=version:2.0",
+            "compare": "after=7d",
+            "ids": f"id={call_id}",
             "conversation_calls": f"conversation={(demo / 'conversations').read_text().split()[0]}",
             "find": "text=e",
             "version_pairs": "before_version=1.2 version=2.0",
