@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -304,3 +305,24 @@ def test_every_page_with_a_time_range_states_it(shown, oldest_days, address, sen
     client = shown(call(started_at=now - timedelta(days=oldest_days), span_id="1" * 16), call(started_at=now))
     assert 'hx-get="/window?since=7d"' in client.get("/").text
     assert client.get("/window", params=address).text.startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("oldest_days", "since", "begins_days"), [(2, "7d", 2), (20, "7d", 7), (2, "24h", 1), (2, "30d", 30)]
+)
+def test_charts_begin_where_the_page_says(shown, oldest_days, since, begins_days):
+    """At the first record where the history is shorter than the default window, whose end stays now."""
+    now = datetime.now(UTC)
+    client = shown(call(started_at=now - timedelta(days=oldest_days), span_id="1" * 16), call(started_at=now))
+    panel = client.get("/panel/timeline", params={"since": since, "by": "none", "chart": "timeline", "parts": 60}).text
+    sparks = client.get("/data/timeline", params={"since": since, "by": "tool", "parts": 40}).json()
+    histogram = client.get("/calls/counts", params={"since": since}).text
+    axis = re.search(r'class="axis">(.*?)</p>', histogram, re.DOTALL)[1]
+    for begin, end in (
+        (re.search(r'data-since="([^"]+)"', panel)[1], re.search(r'data-until="([^"]+)"', panel)[1]),
+        (sparks["since"], sparks["until"]),
+        re.findall(r'datetime="([^"]+)"', axis),
+    ):
+        begin, end = (datetime.fromisoformat(text).replace(tzinfo=UTC) for text in (begin, end))
+        assert abs(begin - (now - timedelta(days=begins_days))) < timedelta(hours=1)
+        assert abs(end - now) < timedelta(hours=1)

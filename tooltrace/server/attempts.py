@@ -11,10 +11,11 @@ from starlette.routing import Route
 
 from tooltrace.errors import StoreMissing
 from tooltrace.report.templates import iso
+from tooltrace.report.time_range import TimeRange
 from tooltrace.server.histogram import PARTS, histogram, interval_of
 from tooltrace.server.list_export import MAX_ROWS
 from tooltrace.server.list_state import CHOICES, SORTABLE, ListState
-from tooltrace.server.request import app_state, missing_data, time_range
+from tooltrace.server.request import app_state, charted_range, missing_data, time_range
 from tooltrace.server.templates import render
 
 PAGE: Final = 50
@@ -31,7 +32,8 @@ async def calls(request: Request) -> Response:
     state = ListState.read(request.query_params)
     cache = app_state(request).cache
     cache.prefetch("attempts", **_newest(request, state, PAGE))
-    cache.prefetch("attempt_counts", **_counted(request, state))
+    # for a history that fills the window: its first record is not read before the page is sent
+    cache.prefetch("attempt_counts", **_counted(request, state, time_range(request.query_params)))
     return render(request, "pages/calls.html", list=state, choices=CHOICES, sortable=SORTABLE)
 
 
@@ -125,11 +127,12 @@ async def news(request: Request) -> Response:
 async def counts(request: Request) -> Response:
     """Render the number of attempts and their histogram over the window."""
     state = ListState.read(request.query_params)
-    params = _counted(request, state)
+    drawn = await charted_range(request)
+    params = _counted(request, state, drawn)
     rows = (await app_state(request).cache.query("attempt_counts", **params)).dicts()
     without = {name: value for name, value in params.items() if name != "status"}
     other = (await app_state(request).cache.query("attempt_counts", **without)).dicts() if "status" in params else rows
-    shown = histogram(rows, time_range(request.query_params), legend=other)
+    shown = histogram(rows, drawn, legend=other)
     return render(request, "parts/counts.html", list=state, histogram=shown, most=MAX_ROWS)
 
 
@@ -167,9 +170,9 @@ def _newest(request: Request, state: ListState, limit: int) -> dict[str, Any]:
     return params
 
 
-def _counted(request: Request, state: ListState) -> dict[str, Any]:
-    window = time_range(request.query_params)
-    return {**window.params, **state.filters, "parts": PARTS, "seconds": interval_of(window)}
+def _counted(request: Request, state: ListState, drawn: TimeRange[str]) -> dict[str, Any]:
+    window = time_range(request.query_params).params
+    return {**window, **state.filters, "parts": PARTS, "seconds": interval_of(drawn)}
 
 
 def _top(rows: list[dict[str, Any]]) -> tuple[str | None, str | None]:

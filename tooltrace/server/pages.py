@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from html import escape
 from typing import Any
 
@@ -12,10 +11,9 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from tooltrace.analysis.verdict import INCIDENT_FAILURES, tools_verdict
-from tooltrace.report.history_window import ALL, history_window
 from tooltrace.report.i18n import Translations
 from tooltrace.report.sentences import pieces
-from tooltrace.server.request import app_state, language_of, missing_data, time_range
+from tooltrace.server.request import app_state, language_of, missing_data, stated_window, time_range
 from tooltrace.server.templates import render
 
 TOOLS = 50
@@ -70,11 +68,9 @@ def _periods(request: Request) -> dict[str, Any]:
 
 async def window(request: Request) -> Response:
     """Render the sentence that states the time range in the address."""
-    cache, chosen = app_state(request).cache, time_range(request.query_params)
-    if not cache.has_data():
+    if not app_state(request).cache.has_data():
         return HTMLResponse("")
-    found = await cache.read(partial(history_window, since=chosen.since or ALL, until=chosen.until))
-    return HTMLResponse(escape(found.sentence(Translations(language_of(request)))))
+    return HTMLResponse(escape((await stated_window(request)).sentence(Translations(language_of(request)))))
 
 
 async def tools(request: Request) -> Response:

@@ -15,7 +15,7 @@ from tooltrace.report.build import query_command
 from tooltrace.report.i18n import Translations
 from tooltrace.report.json_values import json_for_script, json_safe
 from tooltrace.report.narrative import translate_rows
-from tooltrace.server.request import app_state, language_of, time_range
+from tooltrace.server.request import app_state, charted_range, language_of, time_range
 from tooltrace.server.templates import render
 from tooltrace.server.time_navigation import length_seconds, navigate
 from tooltrace.store.result import QueryResult
@@ -36,7 +36,7 @@ async def run_query(request: Request, name: str, columns: Sequence[str] = ()) ->
 
     ``columns``: the columns to return, behind those by which the rows are grouped; all if none of them exists.
     """
-    by, params = params_from_request(request, name)
+    by, params = await params_from_request(request, name)
     query = find(name)
     chosen = tuple(column.name for column in query.value_columns(by) if column.name in columns)
     only = (*query.groups(by), *chosen) if chosen else ()
@@ -54,7 +54,8 @@ async def panel(request: Request) -> Response:
     chosen = [names.index(name) for name in columns or names]
     shown = result.rows if request.query_params.get("rows") == "all" else result.rows[:SHOWN]
     rows = translate_rows(query.name, names, shown, Translations(language_of(request)))
-    return render(request, "parts/panel.html", query=query, result=result, chosen=chosen, rows=rows)
+    drawn = navigate(await charted_range(request)) if query.name == "timeline" else None
+    return render(request, "parts/panel.html", query=query, result=result, chosen=chosen, rows=rows, drawn=drawn)
 
 
 async def data(request: Request) -> Response:
@@ -62,7 +63,7 @@ async def data(request: Request) -> Response:
     asked = request.query_params.get("columns", "").split(",")
     result = await run_query(request, request.path_params["query"], asked)
     columns = [{"name": column.name, "unit": column.unit} for column in result.fields]
-    ends = navigate(time_range(request.query_params))
+    ends = navigate(await charted_range(request))
     text = json_for_script(
         {
             "columns": columns,
@@ -78,7 +79,7 @@ async def data(request: Request) -> Response:
 async def query_sql(request: Request) -> Response:
     """Render the SQL of a query with its parameter values."""
     name = request.path_params["query"]
-    by, params = params_from_request(request, name)
+    by, params = await params_from_request(request, name)
     query = find(name)
     template = "parts/query_sql.html" if request.headers.get("hx-request") else "pages/query_sql.html"
     sql, command = query.render_with_values(by, **params), query_command(name, by, params)
@@ -120,7 +121,7 @@ async def healthz(request: Request) -> Response:
     return JSONResponse(json_safe(report), 200 if report.ok else 503, {"Cache-Control": "no-store"})
 
 
-def params_from_request(request: Request, name: str) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
+async def params_from_request(request: Request, name: str) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
     """Return the grouping and the parameters of the query ``name`` from the address. Raises QueryError."""
     query, address = find(name), request.query_params
     known = {parameter.name for parameter in query.header.parameters}
@@ -128,8 +129,8 @@ def params_from_request(request: Request, name: str) -> tuple[tuple[str, ...] | 
     if query.has_window:
         window = time_range(address)
         others = {key: value for key, value in params.items() if key not in ("since", "until")}
-        if "span_s" in known and (seconds := length_seconds(window)) is not None:
-            others.setdefault("span_s", seconds)  # a chart shows the complete window
+        if "span_s" in known and (seconds := length_seconds(await charted_range(request))) is not None:
+            others.setdefault("span_s", seconds)
         params = {**others, **window.params}
     by = None
     if "by" in address and query.header.by:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
-from tooltrace.report.history_window import ALL, DEFAULT_SPAN
+from tooltrace.report.history_window import ALL, DEFAULT_SPAN, HistoryWindow, history_window
 from tooltrace.report.i18n import LANGUAGES, preferred_language
+from tooltrace.report.templates import iso
 from tooltrace.report.time_range import TimeRange
 from tooltrace.server.health import HealthCheck
 from tooltrace.server.query_cache import QueryCache
@@ -59,6 +61,24 @@ def time_range(query: QueryParams) -> TimeRange[str]:
     """Return the range in the address: ``since`` and ``until``, a span or a time; ``all`` is the complete history."""
     since, until = query.get("since", "").strip() or DEFAULT_SPAN, query.get("until", "").strip() or None
     return TimeRange(since=None if since == ALL else since, until=until)
+
+
+async def stated_window(request: Request) -> HistoryWindow:
+    """Return the window that the page states for the range in the address. Raises BadParameter and StoreError."""
+    chosen = time_range(request.query_params)
+    return await app_state(request).cache.read(partial(history_window, since=chosen.since or ALL, until=chosen.until))
+
+
+async def charted_range(request: Request) -> TimeRange[str]:
+    """Return the range that a chart draws: that in the address, from the first record on where the history is shorter.
+
+    Raises BadParameter and StoreError.
+    """
+    chosen = time_range(request.query_params)
+    if chosen.since != DEFAULT_SPAN or not app_state(request).cache.has_data():
+        return chosen
+    stated = await stated_window(request)
+    return replace(chosen, since=iso(stated.since)) if stated.begins == "first" and stated.since else chosen
 
 
 async def missing_data(request: Request) -> str | None:

@@ -42,7 +42,7 @@ async def page(request: Request) -> Response:
     if saved:
         sql = (await to_thread.run_sync(saved_query, state.site.store, saved)).sql or ""
     else:
-        sql = query_text(request, name) if name else request.query_params.get("q", "")[:MAX_STATEMENT_LENGTH]
+        sql = await query_text(request, name) if name else request.query_params.get("q", "")[:MAX_STATEMENT_LENGTH]
     state.sandbox.warm()
     nonce = secrets.token_urlsafe(16)
     shown: dict[str, Any] = {
@@ -59,7 +59,9 @@ async def page(request: Request) -> Response:
 
 async def text(request: Request) -> Response:
     """Return a query of the catalogue as executable text, with its parameter values."""
-    return PlainTextResponse(query_text(request, request.path_params["query"]), headers={"Cache-Control": "no-store"})
+    return PlainTextResponse(
+        await query_text(request, request.path_params["query"]), headers={"Cache-Control": "no-store"}
+    )
 
 
 async def run_sql(request: Request) -> Response:
@@ -89,9 +91,9 @@ async def file(request: Request) -> Response:
     return Response(written.data, media_type=KINDS[kind], headers={**disposition, **full})
 
 
-def query_text(request: Request, name: str) -> str:
+async def query_text(request: Request, name: str) -> str:
     """Return the query ``name`` with the parameters in the address. Raises QueryError."""
-    by, params = params_from_request(request, name)
+    by, params = await params_from_request(request, name)
     return find(name).render_with_values(by, **params)
 
 

@@ -69,9 +69,15 @@ def navigate(window: TimeRange[str], now: datetime | None = None) -> TimeNavigat
 
 
 def length_seconds(window: TimeRange[str]) -> int | None:
-    """Return the length of ``window`` in whole seconds, at least 1; None if it has no start."""
+    """Return the length of ``window`` in whole seconds, at least 1; None if it has no start.
+
+    More than an hour is rounded up to minutes, so that a window that ends now is the same query for a minute.
+    """
     ends = navigate(window)
-    return None if ends is None or ends.since is None else max(round((ends.until - ends.since).total_seconds()), 1)
+    if ends is None or ends.since is None:
+        return None
+    seconds = max(round((ends.until - ends.since).total_seconds()), 1)
+    return seconds if seconds <= 3600 else -(-seconds // 60) * 60
 
 
 def _step(ends: Callable[[], tuple[datetime, datetime]]) -> Step | None:
