@@ -68,6 +68,44 @@ with opened(paths, read_only=True) as con:
 migrations.STEPS[before] = to_next
 """
 
+KILLED = """
+def killed_at(moment):
+    "Migrate in a child process that is killed at the moment; DuckDB runs only in children."
+    child = os.fork()
+    if child == 0:
+        kill = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        def step(con):
+            con.execute("ALTER TABLE store.attempts ADD COLUMN tokens BIGINT")
+            kill() if moment == "in a step" else con.execute("ALTER TABLE store.attempts ADD COLUMN answer JSON")
+        migrations.STEPS[sys.argv[2]] = step
+        if moment == "before the commit":
+            migrations.create_views_and_comments = kill
+        elif moment == "before the checkpoint":
+            fold_step.checkpoint = kill
+        fold(paths)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == (signal.SIGKILL if moment else 0), moment
+
+def schema_and_calls():
+    read, write = os.pipe()
+    if os.fork() == 0:
+        with opened(paths, read_only=True) as con:
+            calls = con.execute("SELECT count(*) FROM store.attempts").fetchall()[0][0]
+            os.write(write, f"{migrations.schema_of(con)} {calls}".encode())
+        os._exit(0)
+    os.wait()
+    return os.read(read, 100).decode().split()
+
+from tooltrace.store import fold_step, migrations
+from tooltrace.store.connection import opened
+from tooltrace.store.schema import SCHEMA
+for moment in ("in a step", "before the commit", "before the checkpoint"):
+    killed_at(moment)
+    assert schema_and_calls() == [sys.argv[2], "1"], moment
+killed_at(None)
+assert schema_and_calls() == [SCHEMA, "2"]
+"""
+
 USE = """
 from docs.generate import signal_table
 from tooltrace.ingest.reredact import reredact
@@ -123,5 +161,16 @@ def test_one_line_and_one_step_add_a_field(store: StorePaths, write: Any, call: 
     write(call(1))
     fold(store)
     command = [sys.executable, "-c", WITH_THE_FIELD + PRELUDE + MIGRATION + USE, str(store.database), SCHEMA]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_migration_that_is_killed_leaves_the_earlier_schema_and_another_completes_it(
+    store: StorePaths, write: Any, call: Any
+) -> None:
+    write(call(1))
+    fold(store)
+    write(call(2))
+    command = [sys.executable, "-c", WITH_THE_FIELD + PRELUDE + KILLED, str(store.database), SCHEMA]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert done.returncode == 0, done.stderr

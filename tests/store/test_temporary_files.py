@@ -23,12 +23,11 @@ from tooltrace.store.forget import Selection, forget
 from tooltrace.store.merge import merge
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
-from tooltrace.store.scratch import remove_leftovers
+from tooltrace.store.scratch import outside_folder, remove_leftovers
 
 SPILL = """
 import sys
 from tooltrace.store.reader import open_reader
-from tooltrace.store.scratch import remove_leftovers
 with open_reader(sys.argv[1]) as con:
     con.execute("SET memory_limit = '40MB'")
     con.execute("SET threads = 1")
@@ -103,6 +102,28 @@ def test_what_a_killed_export_left_goes_with_the_next_one_and_with_forgetting(
     running.write(b"unharmed")
     running.publish()
     assert stat.S_IMODE(running.path.stat().st_mode) == 0o600
+
+
+def test_a_killed_download_leaves_its_file_where_forgetting_and_the_next_process_find_it(
+    filled: StorePaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    program = (
+        "import asyncio, os, signal, sys\nfrom pathlib import Path\nfrom tooltrace.store.sandbox import Sandbox\n"
+        "from tooltrace.store.scratch import outside_folder\n"
+        "(outside_folder('result').path / 'rows').write_bytes(b'x')\n"
+        "async def killed(self, sql, file, *rest):\n"
+        "    Path(file).write_bytes(b'x')\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "Sandbox._run = killed\nasyncio.run(Sandbox(sys.argv[1]).write('SELECT 1', 'csv'))"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program, str(filled.database)], env=environment, check=False)
+    assert len(list(tmp_path.rglob("result.csv"))) == 1
+    assert list(tmp_path.glob(".tooltrace-result-*/rows"))
+    with outside_folder("result") as folder:
+        assert list(tmp_path.glob(".tooltrace-result-*")) == [folder.path]
+    forget(filled, Selection(call_id="c1"))
+    assert not list(tmp_path.rglob("result.csv"))
 
 
 @pytest.fixture

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tooltrace.clickhouse.attribute_sql import quote_identifier
@@ -15,6 +13,7 @@ from tooltrace.clickhouse.plan_check import require_allowed_tables
 from tooltrace.clickhouse.sql.translate import TranslatedQuery, create_temp_table, drop_temp_table, to_clickhouse
 from tooltrace.errors import QueryError, UnsupportedByStore
 from tooltrace.store import schema
+from tooltrace.store.scratch import outside_folder
 from tooltrace.store.url import Address
 
 if TYPE_CHECKING:
@@ -164,8 +163,8 @@ def _read(data: bytes, types: Mapping[str, str]) -> DuckDBPyRelation:
     from tooltrace.store.connection import connect as memory
 
     con = memory()
-    with tempfile.TemporaryDirectory(prefix="tooltrace-") as folder:
-        file = Path(folder) / "result.parquet"
+    with outside_folder("result") as folder:
+        file = folder.path / "result.parquet"
         file.write_bytes(data)
         found = con.read_parquet(str(file))
         kinds = zip(found.columns, map(str, found.types), strict=True)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tooltrace.clickhouse.client import ClickHouseConnection
@@ -14,6 +12,7 @@ from tooltrace.errors import QueryError, TooltraceError
 from tooltrace.store.result import QueryResult, Statement
 from tooltrace.store.sandbox import FileForm, SandboxFile, SandboxLimits
 from tooltrace.store.sandbox.limits import MIB, limited_rows, memory_exceeded, time_exceeded
+from tooltrace.store.scratch import outside_folder
 from tooltrace.store.url import Address
 from tooltrace.store.views import NAMES
 
@@ -59,8 +58,8 @@ class ClickHouseSandbox:
 
     def _write(self, sql: str, form: FileForm, limits: SandboxLimits) -> SandboxFile:
         relation = self._execute(sql, limits)
-        with tempfile.TemporaryDirectory(prefix="tooltrace-") as folder:
-            file = Path(folder) / f"result.{form}"
+        with outside_folder("result") as folder:
+            file = folder.path / f"result.{form}"
             shown = relation.limit(limits.rows)
             if form == "csv":
                 shown.write_csv(str(file))

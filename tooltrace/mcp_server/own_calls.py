@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from tooltrace.core.response import ToolResponse
@@ -18,6 +16,7 @@ from tooltrace.recording.recorder import Recorder
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 from tooltrace.store.base import StoreBackend
+from tooltrace.store.scratch import PrivateFolder, outside_folder
 from tooltrace.version import __version__
 
 SERVICE: Final = "tooltrace-mcp"
@@ -37,7 +36,7 @@ class OwnCalls:
     def __init__(self, store: StoreBackend) -> None:
         self._store = store
         self._recorder: Recorder | None = None
-        self._queue: TemporaryDirectory[str] | None = None
+        self._queue: PrivateFolder | None = None
         self._is_refused = False
 
     @contextmanager
@@ -68,7 +67,7 @@ class OwnCalls:
         if self._recorder is not None:
             self._recorder.worker.close(5.0)
         if self._queue is not None:
-            self._queue.cleanup()
+            self._queue.close()
 
     def _opened(self) -> Recorder | None:
         if self._recorder is None and not self._is_refused:
@@ -88,8 +87,8 @@ class OwnCalls:
 
     def _remote(self) -> Recorder:
         destination = self._store.destination()
-        self._queue = TemporaryDirectory(prefix="tooltrace-mcp-", ignore_cleanup_errors=True)
-        path = Path(self._queue.name) / "own_calls.duckdb"
+        self._queue = outside_folder("mcp")
+        path = self._queue.path / "own_calls.duckdb"
         return recorder_of(Settings(store=path, address=None, service_name=SERVICE, export=destination))
 
 

@@ -77,6 +77,16 @@ def scratch(paths: StorePaths) -> Path:
     return folder.path
 
 
+def outside_folder(name: str) -> PrivateFolder:
+    """Return a new folder for what is about no local store, in the system's folder for temporary files. Raises OSError.
+
+    Those that killed processes left under the same ``name`` are removed.
+    """
+    parent, stem = Path(tempfile.gettempdir()), f"tooltrace-{name}"
+    remove_leftovers(parent, stem)
+    return PrivateFolder(parent, stem)
+
+
 def sweep(paths: StorePaths) -> list[Path]:
     """Remove what killed processes left of the store; return the temporary files of other processes that live."""
     own = {folder.path for folder in _own.folders.values()}

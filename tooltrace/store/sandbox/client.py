@@ -7,16 +7,16 @@ import contextlib
 import json
 import os
 import sys
-import tempfile
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import orjson
 
 from tooltrace.errors import QueryError
+from tooltrace.store.paths import StorePaths
 from tooltrace.store.result import QueryResult, Statement
 from tooltrace.store.sandbox.limits import SandboxLimits, time_exceeded
+from tooltrace.store.scratch import PrivateFolder, scratch
 
 FileForm = Literal["csv", "parquet"]
 
@@ -65,8 +65,8 @@ class Sandbox:
 
     async def write(self, sql: str, form: FileForm, limits: SandboxLimits | None = None) -> SandboxFile:
         """Return the result of ``sql`` as a file. Raises QueryError."""
-        with tempfile.TemporaryDirectory(prefix="tooltrace-") as folder:
-            path = Path(folder) / f"result.{form}"
+        with PrivateFolder(scratch(StorePaths.of(self._store)), "result") as folder:
+            path = folder.path / f"result.{form}"
             response = await self._run(sql, str(path), form, limits or self._limits)
             return SandboxFile(path.read_bytes(), full=response["cut"] is not None)
 
