@@ -21,7 +21,7 @@ from tooltrace.store.exports import ExportedFile, load_exports
 from tooltrace.store.locked_fold import fold_locked
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import STORE
-from tooltrace.store.scratch import sweep
+from tooltrace.store.scratch import has_files, sweep
 from tooltrace.store.tombstones import CONVERSATION_ATTRIBUTES, CallPeriod, Tombstone, digest
 
 if TYPE_CHECKING:
@@ -102,14 +102,10 @@ def forget(
         except OSError as error:
             raise StoreError(f"cannot write {tombstones.file_of(paths)}: {error}; nothing was forgotten") from error
         report.erased = erasure.complete(paths) or report.erased
-        report.remaining.extend(_sentence(path) for path in sweep(paths) if _has_files(path))
+        report.remaining.extend(_sentence(path) for path in sweep(paths) if has_files(path))
         return report
     finally:
         lock.release()
-
-
-def _has_files(path: Path) -> bool:
-    return not path.is_dir() or any(path.iterdir())
 
 
 def _sentence(path: Path) -> str:

@@ -94,13 +94,23 @@ def sweep(paths: StorePaths) -> list[Path]:
 
 
 def abandoned(paths: StorePaths) -> list[Path]:
-    """Return the temporary files that killed processes left of the store."""
+    """Return the temporary files that killed processes left of the store; an empty folder is none."""
     found = []
     for place in _places(paths):
         for path in _leftovers(*place):
             with _claimed(path) as is_free:
-                found += [path] * is_free
+                found += [path] * (is_free and has_files(path))
     return found
+
+
+def has_files(path: Path) -> bool:
+    """Whether ``path`` is a file, or a folder that is not empty."""
+    return not path.is_dir() or any(path.iterdir())
+
+
+def remove_own() -> None:
+    """Remove the folders of this process, which ends without Python's exit handlers."""
+    _own.close()
 
 
 def sweep_file(file: Path) -> list[Path]:

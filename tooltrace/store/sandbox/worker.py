@@ -27,6 +27,7 @@ from tooltrace.store.result import without_zones
 from tooltrace.store.sandbox.limits import MIB, SandboxLimits, limited_rows, memory_exceeded, time_exceeded
 from tooltrace.store.sandbox.sql_check import checked
 from tooltrace.store.schema import quote_identifier, quote_literal
+from tooltrace.store.scratch import remove_own
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -65,6 +66,7 @@ def main() -> None:
     if not request:
         return
     _write_response(_response(json.loads(request)))
+    remove_own()
     os._exit(0)  # a normal exit would wait for DuckDB threads that are busy with an interrupted query
 
 
