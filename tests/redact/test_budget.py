@@ -71,7 +71,7 @@ def attack():
         taken = snapshot({"x": value, "last": "kept"})
         spent = time.thread_time() - before
         data = orjson.loads(split_cut(taken)[0])
-        if len(taken) > 6 * BUDGET or spent > 1 or data["last"] != "kept":
+        if len(taken) > 6 * BUDGET or spent > 0.5 or data["last"] != "kept":
             print(name, len(taken), spent)
         if issubclass(type(value), BaseException):
             before = time.thread_time()

@@ -288,7 +288,8 @@ class Walk:
     def error(self, error: BaseException, depth: int) -> str:
         """Return an exception as its class and its message."""
         message = self.message(error, depth)
-        kept = cut_text(message, self._limit)
+        is_late = self._left < 0 and len(message) > _SHORT  # each exception around another would write it again
+        kept = f"<{len(message)} characters>" if is_late else cut_text(message, self._limit)
         if kept is not message:
             self._leave_out(utf8_size(message) - utf8_size(kept))
         self._left -= _TEXT_COST * len(kept)
