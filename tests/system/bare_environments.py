@@ -3,8 +3,9 @@
 Run by `make test-dist`: python tests/system/bare_environments.py uv dist/*.whl [PAGE …]
 
 Each works, or says in one sentence which extra to install: never a traceback, never a file that is left half-written. A
-program may lack a package that it imports beside ours, where its page says `pip install` and the name. Installs
-dependencies from the package index. Uses the standard library only.
+program may lack a package that it imports beside ours, where its page says `pip install` and the name. A line of the
+reference of commands that another page runs is not run again. Installs dependencies from the package index. Uses the
+standard library only.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ ENVIRONMENTS = {"base": "", "serve": "[serve]", "demo": "[demo]"}
 PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
 FROM_NOTHING = {"README.md", "docs/reference/journal.md", "docs/tutorial.md"}
 """Pages whose reader begins in an empty folder; that of others has stores."""
+COMMANDS = "docs/reference/cli.md"
 STORES = ("tooltrace", "agent", "one", "two", "other", "evaluation")
 
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -109,10 +111,21 @@ def blocks(page: str, kind: str = "python") -> list[str]:
 
 
 def parts(pages: list[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield the blocks that belong together: those of a page, or each of the reference of commands."""
+    """Yield the blocks that belong together: those of a page, or each of the reference of commands with lines of its own."""
+    elsewhere = {line for page in pages if page != COMMANDS for code in blocks(page, "sh") for line in lines_of(code)}
     for page in pages:
         found = BLOCK.findall((ROOT / page).read_text("utf-8"))
-        yield from ((page, [one]) for one in found) if page == "docs/reference/cli.md" else [(page, found)]
+        if page != COMMANDS:
+            yield page, found
+            continue
+        for kind, code in found:
+            if own := [line for line in lines_of(code) if line not in elsewhere]:
+                yield page, [(kind, "\n".join(own))]
+
+
+def lines_of(code: str) -> list[str]:
+    """Return the lines of shell code, continued ones as one, without comments."""
+    return [re.sub(r"\s+#\s.*", "", line).strip() for line in code.replace("\\\n", "").splitlines()]
 
 
 def check(environment: Environment, page: str, found: list[tuple[str, str]]) -> Iterator[str]:
@@ -126,7 +139,7 @@ def check(environment: Environment, page: str, found: list[tuple[str, str]]) -> 
             shutil.copytree(environment.files, folder)
         for kind, code in found:
             exports = ""
-            for line in [code] if kind == "python" else code.replace("\\\n", "").splitlines():
+            for line in [code] if kind == "python" else lines_of(code):
                 if line.startswith("export "):
                     exports += f"{line}\n"
                     continue
