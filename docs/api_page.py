@@ -1,7 +1,7 @@
 """The reference of the Python API, made of ``tooltrace.__all__``, ``tooltrace.errors`` and the docstrings.
 
-The page in the repository has tables: each public name with the first sentence of its docstring, and each exception.
-The site has the signatures and the whole docstrings instead, which Sphinx reads from the code.
+The page in the repository has a table for each group of names, and below it the signature and the whole docstring of each
+(``docs/signatures.py``). In the site Sphinx reads these from the code.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import ast
 import inspect
 import re
 import sys
+from collections import Counter
 from importlib.metadata import entry_points
 from itertools import zip_longest
 from typing import Any, Final
@@ -21,10 +22,11 @@ import tooltrace.errors
 import tooltrace.exporters.protocol
 import tooltrace.store.base
 from docs.markdown import NOTICE, safe, table
+from docs.signatures import described
 from tooltrace.recording.integration_registry import GROUP
 
 INTRO: Final = (
-    "`import tooltrace as tt` has the names of this page; `help(tt.NAME)` prints the signature and the whole description. "
+    "`import tooltrace as tt` has the names of this page; `help(tt.NAME)` prints what stands here. "
     "Times are UTC. None is an unknown value. A traced tool never raises an exception of tooltrace."
 )
 GROUPS: Final = {
@@ -37,6 +39,7 @@ GROUPS: Final = {
     "normalize": "Read results",
     "tools": "Offer functions to a model",
     "ingest": "Receive spans",
+    "maintenance": "Delete what was recorded",
     "version": "Version",
 }
 """Heading of the names of each package, in the order of the page."""
@@ -80,11 +83,15 @@ INTERFACES: Final = {
 def api_page(*, signatures: bool = False) -> str:
     """Return the page: the public names, the exceptions, the interfaces and the integrations.
 
-    ``signatures``: with the directives by which Sphinx describes each name, instead of tables.
+    ``signatures``: with the directives by which Sphinx describes each name.
     """
     parts = [NOTICE, "# Python API", INTRO]
+    taken: Counter[str] = Counter()
     for heading, names in groups().items():
-        parts += [f"## {heading}", _names("tooltrace", {name: getattr(tooltrace, name) for name in names}, signatures)]
+        parts += [
+            f"## {heading}",
+            _names("tooltrace", {name: getattr(tooltrace, name) for name in names}, signatures, taken),
+        ]
     parts += [
         "## Exceptions",
         (
@@ -97,7 +104,7 @@ def api_page(*, signatures: bool = False) -> str:
         parts += [_directive(each.__module__, each.__name__, each) for each in exceptions()]
     for heading, (about, module, names) in INTERFACES.items():
         parts += [f"## {heading}", about, f"Module: `{module.__name__}`."]
-        parts.append(_names(module.__name__, {name: getattr(module, name) for name in names}, signatures))
+        parts.append(_names(module.__name__, {name: getattr(module, name) for name in names}, signatures, taken))
     parts += [
         "## Integrations",
         (
@@ -112,11 +119,21 @@ def api_page(*, signatures: bool = False) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _names(module: str, values: dict[str, Any], signatures: bool) -> str:
+def _names(module: str, values: dict[str, Any], signatures: bool, taken: Counter[str]) -> str:
+    """Return the description of ``values``. ``taken``: how many headings have an anchor, which decides on the next."""
     if signatures:
         return "\n\n".join(_directive(module, name, value) for name, value in values.items() if name != "__version__")
-    rows = [(f"`{name}`", _kind(value), safe(_first_sentence(name, value))) for name, value in values.items()]
-    return table(("name", "kind", "meaning"), rows)
+    rows: list[tuple[str, ...]] = []
+    parts: list[str] = []
+    for name, value in values.items():
+        about = list(described(name, value, is_returned=name in RETURNED))
+        place = f"{name.lower()}-{taken[name.lower()]}".removesuffix("-0")
+        taken[name.lower()] += bool(about)
+        rows.append(
+            (f"[`{name}`](#{place})" if about else f"`{name}`", _kind(value), safe(_first_sentence(name, value)))
+        )
+        parts += [f"### {name}", *about] if about else []
+    return "\n\n".join((table(("name", "kind", "meaning"), rows), *parts))
 
 
 def _plain(function: Any) -> str:
