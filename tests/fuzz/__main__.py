@@ -22,7 +22,7 @@ MOST_SECONDS = 1.0
 """CPU time of one snapshot: some hundred times what the budget takes, because machines differ."""
 MOST_BYTES = 6 * BUDGET
 """Size of one snapshot: JSON writes a character in at most six bytes."""
-MOST_MEBIBYTES = 1024
+MOST_MEBIBYTES = 2048
 """Memory by which the process may grow: that of the largest hostile values themselves."""
 
 
