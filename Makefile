@@ -77,7 +77,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) * 3 // 2
 # Tests start hundreds of Python processes: compile each module once, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: codemirror demo test test-deep test-thorough check docs site campaign fuzz bench bench-peers bench-instructions bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse dist test-dist check-workflows test-lowest
+.PHONY: codemirror demo test test-deep test-thorough check docs site campaign crash fuzz bench bench-peers bench-instructions bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse dist test-dist check-workflows test-lowest
 
 # The editor of the SQL page, from the versions of package-lock.json: the same bytes each time. Needs Node.js and npm.
 codemirror:
@@ -232,6 +232,10 @@ $(BACKENDS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: Makefile | $(UV)
 MINUTES ?= 5
 campaign: $(VENV)/.test
 	$(BIN)/python -m tests.campaign --minutes $(MINUTES)
+
+# Losses of power at random system calls of a store on a simulated disk, for MINUTES. Needs strace.
+crash: $(VENV)/.test
+	$(BIN)/python -m tests.crash --minutes $(MINUTES)
 
 # Snapshots of random and hostile live objects, for MINUTES: no crash, no exception, and no cost beyond the budget.
 fuzz: $(VENV)/.test

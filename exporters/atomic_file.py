@@ -12,6 +12,7 @@ from typing import IO, Final, cast
 from tooltrace.errors import ConfigError
 from tooltrace.exporters.protocol import Refused
 from tooltrace.store.scratch import PrivateFolder, sweep_file
+from tooltrace.store.syncing import sync_directory
 
 STANDARD: Final = Path("-")
 """The path that means standard output."""
@@ -95,6 +96,7 @@ class AtomicFile:
             os.fsync(file.fileno())
             file.close()
             (self._folder.path / self.path.name).replace(self.path)
+            sync_directory(self.path.parent)
             self._remove_folder()
 
     def _remove_folder(self) -> None:

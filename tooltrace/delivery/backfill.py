@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from tooltrace.delivery.retry import RetryLoop, RetryPolicy
 from tooltrace.exporters.protocol import AtomicDestination, Destination, MultiPartDestination, Unavailable
 from tooltrace.store.delivery_cursors import DestinationFiles
 from tooltrace.store.history import History, HistoryBatch, RowPosition
+from tooltrace.store.syncing import replace_file
 
 GIVE_UP_SECONDS: Final = 300.0
 """Seconds without any acknowledgement after which a replay ends; it can be started again."""
@@ -71,10 +71,7 @@ class ProgressFile:
     def save(self, progress: Progress) -> None:
         """Replace the file atomically. Raises OSError."""
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary = self.path.with_suffix(f".{os.getpid()}.tmp")
-        temporary.write_bytes(orjson.dumps(progress))
-        temporary.chmod(0o600)
-        temporary.replace(self.path)
+        replace_file(self.path, orjson.dumps(progress))
 
     def forget(self) -> None:
         """Delete the file, so that the next replay starts from the beginning."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from tooltrace.errors import StoreError
-from tooltrace.store import tombstones
+from tooltrace.store import erasure, tombstones
 from tooltrace.store.connection import opened
 from tooltrace.store.exclusive import existing, locked
 from tooltrace.store.exports import BACKUP, note_locked
@@ -20,6 +20,7 @@ from tooltrace.store.migrations import checked_schema
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.rewrite import RewriteReport, rewrite
 from tooltrace.store.scratch import PrivateFolder
+from tooltrace.store.syncing import sync_directory
 
 WAIT_SECONDS: Final = 30.0
 """Seconds that a command waits for readers and folds by default."""
@@ -96,9 +97,10 @@ def restore(
         raise StoreError(f"the store {paths.database} exists: replace it with --force; the old file is kept")
     lock = locked(paths, wait, "restoring")
     try:
+        # the journals are not folded into the old database: they would be removed, and the new one would lack their records
         if paths.database.exists():
-            with contextlib.suppress(StoreError):  # a store that cannot be folded is replaced as it is
-                fold_locked(paths)
+            with contextlib.suppress(StoreError):  # a store that cannot be changed is replaced as it is
+                erasure.complete(paths)
         # before the database is replaced: a kill in between makes the next fold erase again, which does no harm
         copy_tombstones(source, paths)
         tombstones.mark_all_pending(paths)
@@ -107,6 +109,9 @@ def restore(
             _copy(source.database, copy)
             aside = _keep_aside(paths)
             copy.replace(paths.database)
+        sync_directory(
+            paths.database.parent
+        )  # before the journals of records that only the new database has are removed
         return fold_locked(paths), aside
     except OSError as error:
         raise StoreError(f"cannot restore {paths.database}: {error}; the store was not replaced") from error
@@ -141,6 +146,6 @@ def _keep_aside(paths: StorePaths) -> Path | None:
         return None
     aside = paths.database.with_name(f"{paths.database.name}.replaced-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
     os.link(paths.database, aside)
-    if paths.wal.exists():  # the fold above failed: the log belongs to the old database
+    if paths.wal.exists():  # of a killed process: the log belongs to the old database
         paths.wal.rename(aside.with_name(f"{aside.name}.wal"))
     return aside

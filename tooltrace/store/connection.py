@@ -16,6 +16,7 @@ from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import STORAGE_VERSION, STORE, quote_literal
 from tooltrace.store.scratch import PrivateFolder, scratch
 from tooltrace.store.store_file import SQLITE, foreign, foreign_format
+from tooltrace.store.syncing import sync_directory
 
 MEMORY_CATALOG: Final = "memory"
 QUERY_MEMORY: Final = "TOOLTRACE_QUERY_MEMORY"
@@ -128,15 +129,6 @@ def _create_file(con: duckdb.DuckDBPyConnection, paths: StorePaths) -> None:
         new.chmod(0o600)
         new.replace(paths.database)
     sync_directory(paths.database.parent)  # before a folded journal is removed
-
-
-def sync_directory(directory: Path) -> None:
-    """Write the names in ``directory`` to the disk, so that a power cut does not undo a renaming. Raises OSError."""
-    fd = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def detach(con: duckdb.DuckDBPyConnection) -> None:

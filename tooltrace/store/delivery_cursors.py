@@ -21,6 +21,7 @@ from tooltrace.errors import StoreError
 from tooltrace.redact.redaction import Redaction
 from tooltrace.store.file_lock import Lock
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.syncing import make_synced, replace_file, sync_directory
 
 MAX_RETAINED_BYTES: Final = 1 << 30
 """Maximum journal bytes retained for a lagging destination; older journals are removed and counted as losses."""
@@ -125,22 +126,20 @@ class DestinationFiles:
     def save(self, cursor: DeliveryCursor) -> None:
         """Replace the cursor file atomically. Raises OSError."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary = self.cursor.with_suffix(f".{os.getpid()}.tmp")
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            file.write(orjson.dumps(cursor, option=orjson.OPT_UTC_Z))
-        temporary.replace(self.cursor)
+        replace_file(self.cursor, orjson.dumps(cursor, option=orjson.OPT_UTC_Z))
 
     def create(self) -> DeliveryCursor:
         """Return a new, saved cursor at the current end of the journals.
 
         Lines that are written in the meantime lie beyond the cursor and will be delivered.
         """
+        make_synced(self.folder)
         cursor = DeliveryCursor(begun_at=datetime.now(UTC))
         # from here on folds retain the journals, so none is removed while the offsets are read
         self.save(cursor)
         cursor.journals = {name: _last_line_end(self.paths.journal / name) for name in self.paths.journals()}
         self.save(cursor)
+        sync_directory(self.folder)  # a later cursor would begin after the records that wait now
         return cursor
 
     def forget(self) -> bool:

@@ -25,6 +25,7 @@ from tooltrace.store.paths import StorePaths
 from tooltrace.store.replay_positions import ReplayPositions
 from tooltrace.store.rewrite import SOURCE, rewrite
 from tooltrace.store.schema import RECORDS, STORE
+from tooltrace.store.syncing import sync_directory
 from tooltrace.store.tombstones import Tombstones, digest
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def complete(paths: StorePaths) -> ErasureReport | None:
     _erase_copies(paths, found, report)
     _erase_delivered_ids(paths, found, report)
     try:
+        for folder in (paths.journal, paths.database.parent):  # a removed file must not come back after a power cut
+            sync_directory(folder)
         if report.remaining:
             tombstones.mark_erased(paths, found.stored)
         else:

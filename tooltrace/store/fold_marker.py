@@ -84,7 +84,7 @@ def write_marker(paths: StorePaths, offsets: Mapping[str, int]) -> None:
     if identity is None:
         return
     path = paths.journal / MARKER
-    temporary = path.with_name(f"{MARKER}.tmp")
+    temporary = path.with_name(f"{MARKER}.tmp")  # not synced: a marker that cannot be read is ignored
     with contextlib.suppress(OSError):
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "wb") as file:

@@ -12,6 +12,7 @@ from tooltrace.store.connection import checkpoint
 from tooltrace.store.journal_scan import FoldedJournal, JournalBatch, is_abandoned, open_journal, valid_offsets
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import STORE
+from tooltrace.store.syncing import sync_directory
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -74,6 +75,7 @@ def drop_stale_offsets(con: DuckDBPyConnection, paths: StorePaths, offsets: dict
     present = paths.journals()
     stale = [name for name in offsets if name not in present]
     if stale:
+        sync_directory(paths.journal)  # a removed journal that a power cut brings back is known to be folded
         con.execute(f"DELETE FROM {STORE}.journals WHERE list_contains(?, name)", [stale])
         checkpoint(con)
     for name in stale:

@@ -18,6 +18,7 @@ from tooltrace.core.plural import format_count
 from tooltrace.faults import faults
 from tooltrace.store.flock import LOCK_SH, flock
 from tooltrace.store.fold_marker import FoldedOffset
+from tooltrace.store.syncing import make_synced, sync_directory
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 """Size at which a journal file is ended and a new one begun, so that folds can remove the old file."""
@@ -214,7 +215,10 @@ class Journal:
         return kept
 
     def _open(self) -> None:
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._sync:
+            make_synced(self.directory)
+        else:
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         while self._fd < 0:
             path = self.directory / f"{self._prefix}{_name()}"
             fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -231,14 +235,7 @@ class Journal:
             self._device, self._inode = found.st_dev, found.st_ino
             self._folded = FoldedOffset(self.directory, path.name)
         if self._sync:
-            self._sync_directory()
-
-    def _sync_directory(self) -> None:
-        fd = os.open(self.directory, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+            sync_directory(self.directory)
 
     def _undo(self) -> None:
         """Remove partly written lines and end the file, because a reader may have read a part of them."""

@@ -6,7 +6,6 @@ a rewrite both may differ.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from tooltrace.store.connection import opened
 from tooltrace.store.delivery_cursors import folder_of
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import RECORDS, STORE, row_fingerprint
+from tooltrace.store.syncing import replace_file
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -78,11 +78,7 @@ def _move(con: DuckDBPyConnection, position: _Position) -> None:
         values["places"].pop(position.kind, None)
     else:
         values["places"][position.kind] = {"row": row[0], "mark": row[1]}
-    temporary = position.file.with_suffix(f".{os.getpid()}.tmp")
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(orjson.dumps(values))
-    temporary.replace(position.file)
+    replace_file(position.file, orjson.dumps(values))
 
 
 def _load(file: Path) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import re
 import time
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ import orjson
 
 from tooltrace.errors import ConfigError
 from tooltrace.store.paths import StorePaths
+from tooltrace.store.syncing import replace_file
 
 FILE: Final = ".retention"
 """Name of the file with the retention, among the journals."""
@@ -113,9 +113,7 @@ def parse_size(text: str | int) -> int:
 def write_retention(paths: StorePaths, retention: Retention) -> None:
     """Make ``retention`` that of the store. Raises OSError where it cannot be written."""
     paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = paths.journal / f"{FILE}.{os.getpid()}.tmp"
-    temporary.write_bytes(orjson.dumps(asdict(retention)))
-    temporary.replace(paths.journal / FILE)
+    replace_file(paths.journal / FILE, orjson.dumps(asdict(retention)))
 
 
 def read_retention(paths: StorePaths) -> Retention | None:

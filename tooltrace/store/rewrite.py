@@ -13,7 +13,7 @@ import duckdb
 
 from tooltrace.errors import StoreError
 from tooltrace.store import hashes
-from tooltrace.store.connection import attach, checkpoint, connect, detach, explained, sync_directory
+from tooltrace.store.connection import attach, checkpoint, connect, detach, explained
 from tooltrace.store.migrations import create
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import (
@@ -26,6 +26,7 @@ from tooltrace.store.schema import (
     quote_literal,
 )
 from tooltrace.store.scratch import PrivateFolder, sweep_file
+from tooltrace.store.syncing import sync_directory
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

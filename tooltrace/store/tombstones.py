@@ -25,6 +25,7 @@ from tooltrace.core.records import Outcome, Record, Span
 from tooltrace.store.journal_format import KINDS
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import OUTCOMES, RECORDS, SPANS, Table, quote_identifier
+from tooltrace.store.syncing import make_synced, sync_directory
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -349,10 +350,11 @@ def mark_all_pending(paths: StorePaths) -> None:
 def _append(paths: StorePaths, lines: list[_TombstoneLine]) -> None:
     if not lines:
         return
-    paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = file_of(paths)
     # the entry of a new file in its directory needs a sync of its own
     is_new = not path.exists()
+    if is_new:
+        make_synced(paths.journal)
     fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(fd, "r+b", buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
@@ -362,8 +364,4 @@ def _append(paths: StorePaths, lines: list[_TombstoneLine]) -> None:
             data = data[file.write(data) or 0 :]
         os.fsync(fd)
     if is_new:
-        directory = os.open(paths.journal, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        sync_directory(paths.journal)

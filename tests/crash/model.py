@@ -1,0 +1,194 @@
+"""What a store must have after steps of the program, some of which a loss of power interrupts."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import tooltrace as tt
+from tooltrace.store.connection import opened
+from tooltrace.store.duckdb_store import DuckDBStore
+from tooltrace.store.paths import StorePaths
+from tooltrace.store.schema import STORE
+
+STORE_NAME = "store.duckdb"
+BACKUP_NAME = "backup.duckdb"
+ROLLUPS = "rollups"
+
+
+@dataclass
+class Content:
+    """The calls of a database. Every call has the name of its tool and of its conversation."""
+
+    required: set[str] = field(default_factory=set)
+    """Calls that are stored once, as a row or in a rollup."""
+    possible: set[str] = field(default_factory=set)
+    """Calls that may be stored once: they were not acknowledged, or a restored backup lacks them."""
+    pruned: set[str] = field(default_factory=set)
+    """Calls of which no row is stored."""
+    tools: dict[str, str] = field(default_factory=dict)
+    conversations: dict[str, str] = field(default_factory=dict)
+    forgotten: set[str] = field(default_factory=set)
+    """Conversations of which nothing is stored."""
+    losses: int = 0
+    """Maximum number of lost records: those that a loss of power tore."""
+
+
+@dataclass
+class Model:
+    """The store and its backup."""
+
+    store: Content = field(default_factory=Content)
+    backups: list[Content] = field(default_factory=list)
+    """What the backup may have."""
+    has_backup: bool = False
+    """Whether a backup has ended, so that there must be one."""
+    in_journals: set[str] = field(default_factory=set)
+    """Calls in journals, which a restored backup gets too."""
+    in_ended: set[str] = field(default_factory=set)
+    """Those in journals that the next fold removes."""
+    gone: set[str] = field(default_factory=set)
+    """Calls that the restoration in progress removes."""
+
+    def begin(self, name: str, arguments: dict[str, object]) -> Model:
+        """Return what is allowed while a step runs."""
+        model = copy.deepcopy(self)
+        store = model.store
+        if name == "record":
+            ids = set(map(str, arguments["ids"]))  # type: ignore[call-overload]
+            store.possible |= ids
+            store.tools |= dict.fromkeys(ids, str(arguments["tool"]))
+            store.conversations |= dict.fromkeys(ids, str(arguments["conversation"]))
+            store.losses += len(ids)
+        elif name == "forget":
+            gone = {call for call, one in store.conversations.items() if one == arguments["conversation"]}
+            store.losses += len(gone & (store.required | store.possible))  # lines that were overwritten in part
+            store.possible |= store.required & gone
+            store.required -= gone
+        elif name == "restore":
+            backup = model.backups[-1]
+            model.gone = store.required - backup.required - model.in_journals
+            store.possible |= model.gone
+            store.required -= model.gone
+            store.pruned &= backup.pruned
+        elif name == "backup":
+            model.backups = [*model.backups, copy.deepcopy(store)]
+        return model
+
+    def acknowledge(self, call: str) -> None:
+        """Note that a call has returned."""
+        self.store.possible.discard(call)
+        self.store.required.add(call)
+        self.in_journals.add(call)
+        self.store.losses -= 1
+
+    def end(self, name: str, arguments: dict[str, object]) -> None:
+        """Note that the step that ``begin`` was called for has ended."""
+        store = self.store
+        if name == "forget":
+            gone = {call for call, one in store.conversations.items() if one == arguments["conversation"]}
+            store.possible -= gone
+            store.pruned -= gone
+            store.forgotten.add(str(arguments["conversation"]))
+            store.losses -= len(gone)
+        elif name == "prune":
+            store.pruned |= {call for call in store.required | store.possible if store.tools[call] == "pruned"}
+        elif name == "backup":
+            self.backups, self.has_backup = [copy.deepcopy(store)], True
+        elif name == "restore":
+            store.possible -= self.gone
+            self.gone = set()
+        if name == "end":
+            self.in_ended |= self.in_journals
+        elif name != "record":  # every other step folds
+            self.in_journals -= self.in_ended
+            self.in_ended = set()
+
+
+@dataclass
+class Found:
+    """The content of a database."""
+
+    rows: Counter[str]
+    rolled_up: int
+    losses: Counter[str]
+
+    @classmethod
+    def in_store(cls, store: Path) -> Found:
+        if not DuckDBStore(store).exists():  # nothing was recorded, or its names are lost
+            return cls(Counter(), 0, Counter())
+        with tt.connect(store) as db:
+            rows = db.execute("SELECT call_id, count(*) FROM tool_calls GROUP BY 1").fetchall()
+            losses = db.execute("SELECT reason, sum(count)::BIGINT FROM losses GROUP BY 1").fetchall()
+        if not store.exists():
+            return cls(Counter(dict(rows)), 0, Counter(dict(losses)))
+        return cls(Counter(dict(rows)), cls.in_database(store).rolled_up, Counter(dict(losses)))
+
+    @classmethod
+    def in_database(cls, file: Path) -> Found:
+        with opened(StorePaths.of(file), read_only=True) as con:
+            rows = con.execute(f"SELECT call_id, count(*) FROM {STORE}.attempts GROUP BY 1").fetchall()
+            (rolled_up,) = con.execute(f"SELECT coalesce(sum(attempts), 0)::BIGINT FROM {STORE}.rollups").fetchall()[0]
+        return cls(Counter(dict(rows)), rolled_up, Counter())
+
+
+def problems(expected: Content, found: Found) -> list[str]:
+    """Return what is wrong with a database, in words."""
+    rows, stored = found.rows, set(found.rows)
+    prunable = {call for call in expected.required if expected.tools[call] == "pruned"}
+    possible = {call for call in expected.possible if expected.tools[call] == "pruned"}
+    sentences = {
+        "doubled": {call for call, count in rows.items() if count > 1},
+        "invented": stored - expected.required - expected.possible,
+        "lost": expected.required - prunable - stored,
+        "stored although pruned": stored & expected.pruned,
+    }
+    found_problems = [f"{sorted(calls)[:5]} are {what}" for what, calls in sentences.items() if calls]
+    counted = len(stored & (prunable | possible)) + found.rolled_up
+    if not len(prunable) <= counted <= len(prunable | possible):
+        found_problems.append(
+            f"{counted} calls are stored or rolled up, not {len(prunable)} to {len(prunable | possible)}"
+        )
+    if found.losses.total() > max(0, expected.losses):
+        found_problems.append(f"the losses {dict(found.losses)} are more than {expected.losses}")
+    return found_problems
+
+
+def check(model: Model, folder: Path) -> list[str]:
+    """Open what a loss of power left in ``folder``; return what is wrong, in words."""
+    wrong = _forgotten_bytes(model.store, folder)
+    wrong += problems(model.store, Found.in_store(folder / STORE_NAME))
+    wrong += [f"{problem} after the store was opened" for problem in _forgotten_bytes(model.store, folder)]
+    if model.backups:
+        backup = folder / BACKUP_NAME
+        if not backup.exists():
+            return wrong + ["the backup is missing"] * model.has_backup
+        in_backup = Found.in_database(backup)
+        each = [problems(content, in_backup) for content in model.backups]
+        if all(each):
+            wrong += [f"the backup: {problem}" for problem in each[-1]]
+    return wrong
+
+
+def settle(model: Model, folder: Path) -> None:
+    """Make what was found after a loss of power the only possible content."""
+    found = Found.in_store(folder / STORE_NAME)
+    store, model.in_journals, model.in_ended = model.store, set(), set()  # the reader has folded them
+    # calls of the pruned tool may be in rollups, which do not name them
+    certain = {call for call in store.possible if store.tools[call] == "kept"}
+    store.required |= certain & set(found.rows)
+    store.possible -= certain
+    store.losses = max(store.losses, found.losses.total())
+
+
+def _forgotten_bytes(store: Content, folder: Path) -> list[str]:
+    """Return a sentence for each file but the backup that has the name of a forgotten conversation."""
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(BACKUP_NAME)]
+    return [
+        f"{path.relative_to(folder)} has bytes of {conversation}"
+        for conversation in sorted(store.forgotten)
+        for path in files
+        if conversation.encode() in path.read_bytes()
+    ]

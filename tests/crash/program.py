@@ -1,0 +1,93 @@
+"""A program that works on a store as it is told: ``python -m tests.crash.program STORE``.
+
+A line of JSON on standard input is a step and its arguments. It writes a line to standard output for each call that has
+returned, ``call ID``, and ``done`` or ``failed WHY`` for each step.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import tooltrace as tt
+from tooltrace.store.background import BackgroundFold
+from tooltrace.store.backup import backup, restore
+from tooltrace.store.fold import fold
+from tooltrace.store.prune import prune
+from tooltrace.store.retention import PrunePolicy
+
+WAIT = 60.0
+
+
+@tt.trace_tool
+def kept(text: str) -> str:
+    """Return the text; calls of this tool are not pruned."""
+    return text
+
+
+@tt.trace_tool
+def pruned(text: str) -> str:
+    """Return the text; calls of this tool are pruned."""
+    return text
+
+
+TOOLS = {"kept": kept, "pruned": pruned}
+
+
+def report(text: str) -> None:
+    os.write(1, f"{text}\n".encode())
+
+
+def record(store: Path, tool: str, conversation: str, ids: list[str]) -> None:
+    tt.configure(store=store, durability="fsync")
+    for call_id in ids:
+        with tt.context(call_id=call_id, conversation_id=conversation):
+            TOOLS[tool](f"{conversation} says {call_id}")
+        report(f"call {call_id}")
+
+
+def end(store: Path) -> None:
+    """End the journal, so that a fold removes it."""
+    tt.shutdown(WAIT)
+
+
+def forget(store: Path, conversation: str) -> None:
+    found = tt.forget(conversation_id=conversation, store=store, wait=WAIT)
+    assert not found.remaining, found.remaining
+
+
+def prune_tool(store: Path) -> None:
+    prune(store, PrunePolicy(before=datetime.now(UTC) + timedelta(days=2), tool="pruned"), wait=WAIT)
+
+
+STEPS: dict[str, Callable[..., Any]] = {
+    "record": record,
+    "end": end,
+    "fold": lambda store: fold(store, wait=WAIT),
+    "prune": prune_tool,
+    "forget": forget,
+    "backup": lambda store, file: backup(store, file, force=True, wait=WAIT),
+    "restore": lambda store, file: restore(file, store, force=True, wait=WAIT),
+}
+
+
+def main(store: Path) -> None:
+    BackgroundFold.start = lambda self: None  # type: ignore[method-assign]  # one process: steps alone decide when a fold runs
+    report("ready")
+    for line in sys.stdin:
+        name, arguments = json.loads(line)
+        try:
+            STEPS[name](store, **arguments)
+        except Exception as error:
+            report(f"failed {name}: {type(error).__name__}: {' '.join(str(error).split())}")
+        else:
+            report("done")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
