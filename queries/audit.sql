@@ -1,29 +1,34 @@
 -- Does a tool pass the ten-point checklist for results that can be trusted?
 --
 -- Ten rows per group, one per point, judged on the finished attempts of the group. A result is a finished attempt without
--- an error. A point about a practice is passed if at least good_share of the attempts that it applies to follow the
--- practice:
---    1  results have a confidence: the status success alone does not mean that the answer is right
---    2  at least min_n results with a confidence are labelled, and the gap between mean confidence and accuracy is at
+-- an error. A point about a practice is passed if at least good_share of what it applies to follow the practice:
+--    1  one envelope: what the tool returned was read with certainty, because it is a response or a known protocol
+--    2  success means execution only: no result that says success describes a failure in its data
+--    3  results have a confidence: the status success alone does not mean that the answer is right
+--    4  results can be traced: they name a source with an id or a url
+--    5  errors are structured: read with certainty, with a specific code (not EXECUTION_ERROR, not UNKNOWN)
+--    6  attempts recommend a next action
+--    7  results are evaluated: at least min_n of them are labelled
+--    8  earlier tools are adapted: no failure had to be found by a heuristic rule in a text or in data
+--    9  a low confidence (below 0.5) is not taken as strong evidence: such a result does not advise to continue
+--   10  sources suffice for review and citation: results name sources, and each has a type (other does not count) and an id
+-- With points = 15, five points of our own follow, which the protocol does not have:
+--   11  at least min_n results with a confidence are labelled, and the gap between mean confidence and accuracy is at
 --       most max_gap, or its 95 % interval includes such a gap
---    3  a confidence comes with the named signals that it was computed from
---    4  each source has a type (other does not count) and an id
---    5  attempts recommend a next action
---    6  errors have a specific code: not EXECUTION_ERROR, not UNKNOWN
---    7  errors report whether they are retryable, and of at least min_n retryable errors that were retried, at least
+--   12  a confidence comes with the named signals that it was computed from
+--   13  errors report whether they are retryable, and of at least min_n retryable errors that were retried, at least
 --       retry_share succeeded in a later attempt of the call, or the 95 % interval includes retry_share (flag_precision
 --       of retries)
---    8  errors have a suggestion or a message for the user
---    9  attempts have a tool version, a call id from the model and a duration
---   10  no heuristic rule had to find a failure in the data or the text of a result
--- The interval of point 2 is that of calibration, and the one of point 7 is that of a share: both count clusters, because
+--   14  errors have a suggestion or a message for the user
+--   15  attempts have a tool version, a call id from the model and a duration
+-- The interval of point 11 is that of calibration, and the one of point 13 is that of a share: both count clusters, because
 -- attempts of one conversation are similar. A conversation is a cluster. Without a conversation id, the attempts of a trace
 -- are a cluster, and an attempt that is alone in its trace is a cluster of its own. With labels or retries from fewer than
--- five clusters of several attempts, point 2 is not passed, and point 7 cannot be judged.
+-- five clusters of several attempts, point 11 is not passed, and point 13 cannot be judged.
 --
 -- Measured on simulated histories of a calibrated tool with independent calls, or with 5 or more clusters that differ: with
--- max_gap 0 and 20 labels or more, point 2 was not passed in at most 5 % of them (docs/explanation/coverage.md). The other
--- points compare shares with a limit and are not tests; point 7 was not measured.
+-- max_gap 0 and 20 labels or more, point 11 was not passed in at most 5 % of them (docs/explanation/coverage.md). The other
+-- points compare shares with a limit and are not tests; point 13 was not measured.
 --
 -- passed is NULL if there was nothing to judge. Grouped by code, each code is judged on its own attempts only: a group of
 -- errors has no results, and a group of results has no errors. A group of few attempts proves little: see too_few.
@@ -34,22 +39,23 @@
 --   since        timestamp = NULL  attempts that started at this time or later
 --   until        timestamp = NULL  attempts that started before this time
 --   tool         text = NULL       this tool only
---   min_n        integer = 20      labels and retries that points 2 and 7 need; a group of fewer attempts is marked too_few
+--   min_n        integer = 20      labels and retries that points 7, 11 and 13 need; a group of fewer attempts is marked too_few
 --   good_share   share = 0.9       minimum share of attempts that follow a practice
---   max_gap      share = 0.1       largest gap that passes point 2
---   retry_share  share = 0.5       minimum share of retries that succeed for point 7
+--   max_gap      share = 0.1       largest gap that passes point 11
+--   retry_share  share = 0.5       minimum share of retries that succeed for point 13
+--   points       integer = 10      15: with the five points of our own
 -- columns:
---   point     count  1 to 10
+--   point     count  1 to 10, or to 15
 --   name      text   name of the point
 --   passed    flag   whether the history passes the point; NULL if it cannot be judged
 --   n         count  results, errors or attempts that the point was judged on
 --   evidence  text   the numbers behind the judgement, as a sentence
 --   fix       text   what to change if the point is not passed
 --   attempts  count  finished attempts of the group
---   clusters       count  conversations (or traces, or attempts) of the labels (point 2), the retries (point 7) or the attempts
---   design_effect  ratio  for points 2 and 7: labels or retries / independent ones that accuracy or the share of retries would be equally certain with; NULL for other points
+--   clusters       count  conversations (or traces, or attempts) of the labels (point 11), the retries (point 13) or the attempts
+--   design_effect  ratio  for points 11 and 13: labels or retries / independent ones that accuracy or the share of retries would be equally certain with; NULL for other points
 --   too_few   mark   attempts < min_n, or fewer than 5 clusters of several attempts
---   example_call_id  text  a call that hid a failure (point 10)
+--   example_call_id  text  a call that did not follow the practice (points 2, 8 and 9)
 --   unread_share  share  share of attempts that returned, where nothing states whether they worked; without interval
 --   figures   parts  the evidence as JSON: the kind of sentence and its numbers
 -- important: point, name, passed, n, evidence, fix
@@ -82,9 +88,8 @@ cited AS (
     SELECT
         span_id AS attempt_span,
         count(*) AS cited_n,
-        sum(CASE WHEN nullif(id, '') IS NOT NULL AND coalesce(type, 'other') <> 'other' THEN 1 ELSE 0 END) AS complete_n,
-        sum(CASE WHEN nullif(id, '') IS NULL THEN 1 ELSE 0 END) AS no_id_n,
-        sum(CASE WHEN coalesce(type, 'other') = 'other' THEN 1 ELSE 0 END) AS no_type_n
+        sum(CASE WHEN nullif(id, '') IS NOT NULL OR nullif(url, '') IS NOT NULL THEN 1 ELSE 0 END) AS traceable_n,
+        sum(CASE WHEN nullif(id, '') IS NOT NULL AND coalesce(type, 'other') <> 'other' THEN 1 ELSE 0 END) AS complete_n
     FROM sources
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -112,7 +117,13 @@ scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these co
         duration_ms IS NOT NULL AS has_duration,
         rule IS NOT NULL AS has_rule,
         coalesce(rule_grade, '') = 'unread' AS was_unread,
-        coalesce(rule_grade, '') = 'heuristic' AND status <> 'success' AS had_hidden,
+        ending IS NULL OR ending = 'returned' AS was_returned,
+        coalesce(rule_grade, '') = 'certain' AS was_certain,
+        coalesce(rule_grade, '') = 'heuristic' AND status <> 'success' AND rule LIKE '%/hidden' AS was_contradicted,
+        coalesce(rule_grade, '') = 'heuristic' AND status <> 'success' AND rule NOT LIKE '%/hidden' AS was_guessed,
+        result IS NOT NULL AS has_data,
+        status <> 'error' AND confidence BETWEEN 0 AND 1 AND confidence < 0.5 AS was_unsure,
+        coalesce(next_action, '') = 'continue' AS advises_continue,
         call_id AS attempt_call
     FROM attempts
     WHERE is_finished(status, ending)
@@ -135,7 +146,7 @@ totals AS (
         count(valid_confidence) AS confident,
         count(*) FILTER (WHERE valid_confidence IS NOT NULL AND has_signals) AS signalled,
         count(*) FILTER (WHERE has_advice) AS advised,
-        count(*) FILTER (WHERE failed AND has_code) AS coded,
+        count(*) FILTER (WHERE failed AND has_code AND was_certain) AS structured,
         count(retryable) FILTER (WHERE failed) AS reported,
         count(*) FILTER (WHERE failed AND (has_user_message OR has_suggestion)) AS helped,
         count(*) FILTER (WHERE failed AND has_user_message) AS with_user_message,
@@ -146,21 +157,34 @@ totals AS (
         count(*) FILTER (WHERE has_duration) AS timed,
         count(*) FILTER (WHERE has_rule) AS ruled,
         count(*) FILTER (WHERE was_unread) AS unread,
-        count(*) FILTER (WHERE had_hidden) AS hidden,
-        min(CASE WHEN had_hidden THEN attempt_call END) AS hidden_call
+        count(*) FILTER (WHERE was_returned) AS returned,
+        count(*) FILTER (WHERE was_returned AND was_certain) AS enveloped,
+        count(*) FILTER (WHERE was_returned AND was_certain AND has_data) AS with_data,
+        count(*) FILTER (WHERE was_contradicted OR (was_returned AND was_certain)) AS stated,
+        count(*) FILTER (WHERE was_contradicted) AS contradicted,
+        count(*) FILTER (WHERE was_guessed) AS guessed,
+        count(*) FILTER (WHERE was_unsure) AS unsure,
+        count(*) FILTER (WHERE was_unsure AND advises_continue) AS unsure_continue,
+        min(CASE WHEN was_contradicted THEN attempt_call END) AS contradicted_call,
+        min(CASE WHEN was_guessed THEN attempt_call END) AS guessed_call,
+        min(CASE WHEN was_unsure AND advises_continue THEN attempt_call END) AS unsure_call
     FROM scoped
     GROUP BY ALL
 ),
 citation_sums AS (
     SELECT
         s.grp,
-        count(*) AS sourced,
-        CAST(sum(c.cited_n) AS BIGINT) AS citations,
-        CAST(sum(c.complete_n) AS BIGINT) AS complete,
-        CAST(sum(c.no_id_n) AS BIGINT) AS without_id,
-        CAST(sum(c.no_type_n) AS BIGINT) AS without_type
-    FROM (SELECT grp, attempt_span FROM with_group WHERE has_sources) AS s
+        sum(CASE WHEN c.traceable_n > 0 THEN 1 ELSE 0 END) AS sourced,
+        sum(CASE WHEN c.complete_n = c.cited_n THEN 1 ELSE 0 END) AS citable
+    FROM (SELECT grp, attempt_span FROM with_group WHERE has_sources AND answered) AS s
     JOIN cited AS c ON c.attempt_span = s.attempt_span
+    GROUP BY s.grp
+),
+evaluated_results AS (
+    SELECT s.grp, count(*) AS evaluated
+    FROM (SELECT grp, attempt_span FROM with_group WHERE answered) AS s
+    JOIN judged AS j ON j.span_id = s.attempt_span
+    WHERE j.correct IS NOT NULL
     GROUP BY s.grp
 ),
 clusters AS (
@@ -269,10 +293,8 @@ counted AS (
         t.*,
         k.clusters,
         coalesce(c.sourced, 0) AS sourced,
-        coalesce(c.citations, 0) AS citations,
-        coalesce(c.complete, 0) AS complete,
-        coalesce(c.without_id, 0) AS without_id,
-        coalesce(c.without_type, 0) AS without_type,
+        coalesce(c.citable, 0) AS citable,
+        coalesce(e.evaluated, 0) AS evaluated,
         coalesce(l.labelled, 0) AS labelled,
         coalesce(l.correct_n, 0) AS correct_n,
         coalesce(l.sum_confidence, 0.0) AS sum_confidence,
@@ -285,6 +307,7 @@ counted AS (
     FROM totals AS t
     JOIN cluster_counts AS k ON k.grp = t.grp
     LEFT JOIN citation_sums AS c ON c.grp = t.grp
+    LEFT JOIN evaluated_results AS e ON e.grp = t.grp
     LEFT JOIN label_sums AS l ON l.grp = t.grp
     LEFT JOIN retry_sums AS r ON r.grp = t.grp
 ),
@@ -315,79 +338,119 @@ with_intervals AS (
     FROM with_effective
 ),
 points AS (
-    SELECT 1 AS point, 'confidence on results' AS name,
-        'return ToolResponse.success(…, confidence=…): success alone does not mean that the answer is right' AS fix
-    UNION ALL SELECT 2, 'confidence calibrated',
-        'label results (tooltrace label, tt.label), and adjust the confidence to match the labels'
-    UNION ALL SELECT 3, 'confidence has signals',
-        'compute the confidence from named signals: tt.ConfidenceRules, or ToolResponse(…, signals={…})'
-    UNION ALL SELECT 4, 'sources typed, with ids',
-        'give each source its type and a stable id: Source(type="database", id=…)'
-    UNION ALL SELECT 5, 'next action given',
-        'report the next action: ToolResponse.success(…, next_action="continue"); return errors instead of raising them'
-    UNION ALL SELECT 6, 'errors have a specific code',
+    SELECT 1 AS point, 'one envelope for all results' AS name,
+        'return a ToolResponse with text and data, or the members of a known protocol: a text that came back does not mean that the tool worked' AS fix
+    UNION ALL SELECT 2, 'success means execution only',
+        'report a failure as an error, instead of a success whose data describe it'
+    UNION ALL SELECT 3, 'confidence on results',
+        'return ToolResponse.success(…, confidence=…): success alone does not mean that the answer is right'
+    UNION ALL SELECT 4, 'results can be traced',
+        'name the sources of each result: ToolResponse.success(…, sources=[Source(id=…)])'
+    UNION ALL SELECT 5, 'errors structured',
         'give each kind of error a code: ToolResponse.error("RATE_LIMIT", …)'
-    UNION ALL SELECT 7, 'retryable reported correctly',
+    UNION ALL SELECT 6, 'next action given',
+        'report the next action: ToolResponse.success(…, next_action="continue"); return errors instead of raising them'
+    UNION ALL SELECT 7, 'results evaluated',
+        'label results: tooltrace label, tt.label'
+    UNION ALL SELECT 8, 'earlier tools adapted',
+        'return ToolResponse.error(…) or raise, instead of describing a failure in the data or the text; or read it with tt.rule'
+    UNION ALL SELECT 9, 'low confidence is not strong evidence',
+        'advise ask_user or human_review where the confidence is below 0.5, or leave the next action to resolve_next_step'
+    UNION ALL SELECT 10, 'sources suffice to cite',
+        'give each source its type and a stable id: Source(type="database", id=…)'
+    UNION ALL SELECT 11, 'confidence calibrated',
+        'label results (tooltrace label, tt.label), and adjust the confidence to match the labels'
+    UNION ALL SELECT 12, 'confidence has signals',
+        'compute the confidence from named signals: tt.ConfidenceRules, or ToolResponse(…, signals={…})'
+    UNION ALL SELECT 13, 'retryable reported correctly',
         'set retryable=True if a later attempt can succeed, and retryable=False if the same call would fail again'
-    UNION ALL SELECT 8, 'errors state what to do',
+    UNION ALL SELECT 14, 'errors state what to do',
         'give errors a suggestion= for the model or a user_message= for the person'
-    UNION ALL SELECT 9, 'version, call id, duration',
+    UNION ALL SELECT 15, 'version, call id, duration',
         'set the version in trace_tool(version=…), and pass the model''s call id with tt.context(call_id=…)'
-    UNION ALL SELECT 10, 'no failure hidden in data',
-        'report a failure as an error: return ToolResponse.error(…) or raise, instead of describing it in the data or the text'
 ),
 -- sentence: the kind of sentence that states the evidence
 worded AS (
     SELECT *,
         CASE point
-            WHEN 1 THEN CASE WHEN results = 0 THEN 'no_results' ELSE 'confident' END
-            WHEN 2 THEN CASE WHEN confident = 0 THEN 'unsure' WHEN labelled = 0 THEN 'unlabelled'
+            WHEN 1 THEN CASE WHEN returned = 0 THEN 'no_results' ELSE 'enveloped' END
+            WHEN 2 THEN CASE WHEN stated = 0 THEN 'nothing_stated' WHEN contradicted > 0 THEN 'contradicted' ELSE 'stated' END
+            WHEN 3 THEN CASE WHEN results = 0 THEN 'no_results' ELSE 'confident' END
+            WHEN 4 THEN CASE WHEN results = 0 THEN 'no_results' ELSE 'sourced' END
+            WHEN 5 THEN CASE WHEN errors = 0 THEN 'no_errors' ELSE 'structured' END
+            WHEN 6 THEN 'advised'
+            WHEN 7 THEN CASE WHEN results = 0 THEN 'no_results' ELSE 'evaluated' END
+            WHEN 8 THEN CASE WHEN guessed > 0 THEN 'guessed' WHEN ruled = 0 THEN 'unread' ELSE 'adapted' END
+            WHEN 9 THEN CASE WHEN unsure = 0 THEN 'none_low' WHEN unsure_continue > 0 THEN 'low_continue' ELSE 'low' END
+            WHEN 10 THEN CASE WHEN results = 0 THEN 'no_results' ELSE 'citable' END
+            WHEN 11 THEN CASE WHEN confident = 0 THEN 'unsure' WHEN labelled = 0 THEN 'unlabelled'
                 WHEN gap_low IS NULL THEN 'one_cluster'
                 WHEN gap_low <= 0 AND gap_high >= 0 THEN 'level' WHEN gap >= 0 THEN 'over' ELSE 'under' END
-            WHEN 3 THEN CASE WHEN confident = 0 THEN 'unsure' ELSE 'signalled' END
-            WHEN 4 THEN CASE WHEN citations = 0 THEN 'no_sources' ELSE 'sourced' END
-            WHEN 5 THEN 'advised'
-            WHEN 6 THEN CASE WHEN errors = 0 THEN 'no_errors' ELSE 'coded' END
-            WHEN 7 THEN CASE WHEN errors = 0 THEN 'no_errors' WHEN retried = 0 THEN 'untried' ELSE 'retried' END
-            WHEN 8 THEN CASE WHEN errors = 0 THEN 'no_errors' ELSE 'helped' END
-            WHEN 9 THEN 'traceable'
-            ELSE CASE WHEN hidden > 0 THEN 'hidden' WHEN ruled = 0 THEN 'unread' ELSE 'none_hidden' END
+            WHEN 12 THEN CASE WHEN confident = 0 THEN 'unsure' ELSE 'signalled' END
+            WHEN 13 THEN CASE WHEN errors = 0 THEN 'no_errors' WHEN retried = 0 THEN 'untried' ELSE 'retried' END
+            WHEN 14 THEN CASE WHEN errors = 0 THEN 'no_errors' ELSE 'helped' END
+            ELSE 'traceable'
         END AS sentence
     FROM with_intervals
     CROSS JOIN points
+    WHERE point <= $points
 )
 SELECT
     /* by names */ tool, /* end by */
     point,
     name,
     CASE point
-        WHEN 1 THEN CASE WHEN results > 0 THEN confident / results >= $good_share END
-        WHEN 2 THEN CASE WHEN confident = 0 THEN NULL
+        WHEN 1 THEN CASE WHEN returned > 0 THEN enveloped / returned >= $good_share END
+        WHEN 2 THEN CASE WHEN stated > 0 THEN contradicted = 0 END
+        WHEN 3 THEN CASE WHEN results > 0 THEN confident / results >= $good_share END
+        WHEN 4 THEN CASE WHEN results > 0 THEN sourced / results >= $good_share END
+        WHEN 5 THEN CASE WHEN errors > 0 THEN structured / errors >= $good_share END
+        WHEN 6 THEN advised / attempts >= $good_share
+        WHEN 7 THEN CASE WHEN results > 0 THEN evaluated >= greatest($min_n, 1) END
+        WHEN 8 THEN CASE WHEN guessed > 0 THEN false WHEN ruled > 0 THEN true END
+        WHEN 9 THEN CASE WHEN unsure > 0 THEN (unsure - unsure_continue) / unsure >= $good_share END
+        WHEN 10 THEN CASE WHEN results > 0 THEN citable / results >= $good_share END
+        WHEN 11 THEN CASE WHEN confident = 0 THEN NULL
             WHEN too_few_draws(label_clusters, labelled, greatest($min_n, 1)) THEN false
             ELSE gap_low <= $max_gap AND gap_high >= -1 * $max_gap END
-        WHEN 3 THEN CASE WHEN confident > 0 THEN signalled / confident >= $good_share END
-        WHEN 4 THEN CASE WHEN citations > 0 THEN complete / citations >= $good_share END
-        WHEN 5 THEN advised / attempts >= $good_share
-        WHEN 6 THEN CASE WHEN errors > 0 THEN coded / errors >= $good_share END
-        WHEN 7 THEN CASE WHEN errors = 0 THEN NULL
+        WHEN 12 THEN CASE WHEN confident > 0 THEN signalled / confident >= $good_share END
+        WHEN 13 THEN CASE WHEN errors = 0 THEN NULL
             WHEN reported / errors < $good_share THEN false
             WHEN too_few_draws(retry_clusters, retried, greatest($min_n, 1)) THEN NULL
             ELSE retry_high >= $retry_share END
-        WHEN 8 THEN CASE WHEN errors > 0 THEN helped / errors >= $good_share END
-        WHEN 9 THEN traceable / attempts >= $good_share
-        WHEN 10 THEN CASE WHEN hidden > 0 THEN false WHEN ruled > 0 THEN true END
+        WHEN 14 THEN CASE WHEN errors > 0 THEN helped / errors >= $good_share END
+        WHEN 15 THEN traceable / attempts >= $good_share
     END AS passed,
     CAST(CASE
-        WHEN point = 1 THEN results
-        WHEN point = 2 THEN labelled
-        WHEN point = 3 THEN confident
-        WHEN point = 4 THEN citations
-        WHEN point IN (6, 7, 8) THEN errors
-        WHEN point = 10 THEN ruled
+        WHEN point = 1 THEN returned
+        WHEN point = 2 THEN stated
+        WHEN point IN (3, 4, 7, 10) THEN results
+        WHEN point IN (5, 13, 14) THEN errors
+        WHEN point = 8 THEN ruled
+        WHEN point = 9 THEN unsure
+        WHEN point = 11 THEN labelled
+        WHEN point = 12 THEN confident
         ELSE attempts
     END AS BIGINT) AS n,
     CASE sentence
         WHEN 'no_results' THEN 'no results'
+        WHEN 'enveloped' THEN concat(
+            enveloped, ' of ', returned, ' returned results came in an envelope, ', with_data, ' of them with data; ', unread,
+            ' attempts are unread'
+        )
+        WHEN 'nothing_stated' THEN 'no result states whether the tool worked'
+        WHEN 'stated' THEN concat('none of ', stated, ' stated results describes a failure as a success')
+        WHEN 'contradicted' THEN concat(
+            contradicted, ' of ', stated, ' stated results describe a failure as a success, such as call ', contradicted_call
+        )
+        WHEN 'sourced' THEN concat(sourced, ' of ', results, ' results name a source with an id or a url')
+        WHEN 'evaluated' THEN concat(evaluated, ' of ', results, ' results are labelled')
+        WHEN 'none_low' THEN 'no result has a confidence below 0.5'
+        WHEN 'low' THEN concat('none of ', unsure, ' results with a low confidence advises to continue')
+        WHEN 'low_continue' THEN concat(
+            unsure_continue, ' of ', unsure, ' results with a low confidence advise to continue, such as call ', unsure_call
+        )
+        WHEN 'citable' THEN concat(citable, ' of ', results, ' results have sources that all have a type and an id')
         WHEN 'confident' THEN concat(confident, ' of ', results, ' results have a confidence')
         WHEN 'unsure' THEN 'no result has a confidence'
         WHEN 'unlabelled' THEN concat('none of ', confident, ' results with a confidence is labelled')
@@ -395,14 +458,9 @@ SELECT
             labelled, ' of ', confident, ' results with a confidence are labelled, all of one conversation'
         )
         WHEN 'signalled' THEN concat(signalled, ' of ', confident, ' results with a confidence have signals')
-        WHEN 'no_sources' THEN concat('none of ', attempts, ' attempts names a source')
-        WHEN 'sourced' THEN concat(
-            sourced, ' of ', attempts, ' attempts name sources: ', citations, ' in all, ', without_id,
-            ' without an id, ', without_type, ' without a type'
-        )
         WHEN 'advised' THEN concat(advised, ' of ', attempts, ' attempts recommend a next action')
         WHEN 'no_errors' THEN 'no errors'
-        WHEN 'coded' THEN concat(coded, ' of ', errors, ' errors have a specific code')
+        WHEN 'structured' THEN concat(structured, ' of ', errors, ' errors are structured and have a specific code')
         WHEN 'untried' THEN concat(
             reported, ' of ', errors, ' errors report whether they are retryable; no retryable error was retried'
         )
@@ -419,11 +477,11 @@ SELECT
             'of ', attempts, ' attempts ', versioned, ' have a tool version, ', identified,
             ' a call id from the model, ', timed, ' a duration'
         )
-        WHEN 'hidden' THEN concat(
-            hidden, ' of ', ruled, ' attempts hid a failure that a heuristic rule found, such as call ', hidden_call
+        WHEN 'guessed' THEN concat(
+            guessed, ' of ', ruled, ' attempts described a failure that only a heuristic rule found, such as call ', guessed_call
         )
         WHEN 'unread' THEN 'the rules that read the results are not recorded'
-        WHEN 'none_hidden' THEN concat('none of ', ruled, ' attempts hid a failure that a rule recognizes')
+        WHEN 'adapted' THEN concat('none of ', ruled, ' attempts needed a heuristic rule to find a failure')
         ELSE concat(
             labelled, ' of ', confident, ' results with a confidence are labelled: mean confidence ',
             round(mean_confidence, 2), ', accuracy ', round(correct_n / labelled, 2), ', ',
@@ -436,23 +494,18 @@ SELECT
     END AS evidence,
     fix,
     attempts,
-    CASE point WHEN 2 THEN label_clusters WHEN 7 THEN retry_clusters ELSE clusters END AS clusters,
-    CASE point WHEN 2 THEN labelled / nullif(effective, 0) WHEN 7 THEN retried / nullif(effective_retries, 0) END AS design_effect,
+    CASE point WHEN 11 THEN label_clusters WHEN 13 THEN retry_clusters ELSE clusters END AS clusters,
+    CASE point WHEN 11 THEN labelled / nullif(effective, 0) WHEN 13 THEN retried / nullif(effective_retries, 0) END AS design_effect,
     too_few_draws(clusters, attempts, $min_n) AS too_few,
-    CASE WHEN sentence = 'hidden' THEN hidden_call END AS example_call_id,
+    CASE sentence WHEN 'contradicted' THEN contradicted_call WHEN 'guessed' THEN guessed_call WHEN 'low_continue' THEN unsure_call END AS example_call_id,
     unread / attempts AS unread_share,
     concat('{"sentence":"', sentence, '"', CASE sentence
         WHEN 'confident' THEN concat(',"confident":', confident, ',"results":', results)
         WHEN 'unlabelled' THEN concat(',"confident":', confident)
         WHEN 'one_cluster' THEN concat(',"labelled":', labelled, ',"confident":', confident)
         WHEN 'signalled' THEN concat(',"signalled":', signalled, ',"confident":', confident)
-        WHEN 'no_sources' THEN concat(',"attempts":', attempts)
-        WHEN 'sourced' THEN concat(
-            ',"sourced":', sourced, ',"attempts":', attempts, ',"citations":', citations, ',"without_id":', without_id,
-            ',"without_type":', without_type
-        )
         WHEN 'advised' THEN concat(',"advised":', advised, ',"attempts":', attempts)
-        WHEN 'coded' THEN concat(',"coded":', coded, ',"errors":', errors)
+        WHEN 'structured' THEN concat(',"structured":', structured, ',"errors":', errors)
         WHEN 'untried' THEN concat(',"reported":', reported, ',"errors":', errors)
         WHEN 'retried' THEN concat(
             ',"reported":', reported, ',"errors":', errors, ',"recovered":', recovered, ',"retried":', retried,
@@ -464,8 +517,18 @@ SELECT
         WHEN 'traceable' THEN concat(
             ',"attempts":', attempts, ',"versioned":', versioned, ',"identified":', identified, ',"timed":', timed
         )
-        WHEN 'hidden' THEN concat(',"hidden":', hidden, ',"ruled":', ruled)
-        WHEN 'none_hidden' THEN concat(',"ruled":', ruled)
+        WHEN 'enveloped' THEN concat(
+            ',"enveloped":', enveloped, ',"returned":', returned, ',"with_data":', with_data, ',"unread":', unread
+        )
+        WHEN 'stated' THEN concat(',"stated":', stated)
+        WHEN 'contradicted' THEN concat(',"contradicted":', contradicted, ',"stated":', stated)
+        WHEN 'sourced' THEN concat(',"sourced":', sourced, ',"results":', results)
+        WHEN 'evaluated' THEN concat(',"evaluated":', evaluated, ',"results":', results)
+        WHEN 'guessed' THEN concat(',"guessed":', guessed, ',"ruled":', ruled)
+        WHEN 'adapted' THEN concat(',"ruled":', ruled)
+        WHEN 'low' THEN concat(',"low":', unsure)
+        WHEN 'low_continue' THEN concat(',"continued":', unsure_continue, ',"low":', unsure)
+        WHEN 'citable' THEN concat(',"citable":', citable, ',"results":', results)
         WHEN 'over' THEN concat(
             ',"labelled":', labelled, ',"confident":', confident, ',"confidence":', round(mean_confidence, 6),
             ',"right":', round(correct_n / labelled, 6), ',"gap":', round(gap, 6) + 0,
