@@ -57,6 +57,7 @@ class QueryOptions(TypedDict, total=False):
     min_duration_ms: float | str | None
     min_failures: int | str | None
     min_n: int | str | None
+    points: int | str | None
     model_saw_error: Literal["yes", "no"] | None
     objective: float | str | None
     odds: int | str | None
