@@ -123,10 +123,11 @@ frameworks: $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%)
 
 test-agno test-hello-agents: test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -c 'import $(subst -,_,$*)'
-	$(VENV)-$*/bin/python -m pytest tests/integrations/$(subst -,_,$*) tests/ingest/files $(INJECTED)
+	$(VENV)-$*/bin/python -m pytest tests/integrations/$(subst -,_,$*) $(SUITES) $(INJECTED)
 	$(VENV)-$*/bin/python -m pytest $(OPENINFERENCE)
 	$(VENV)-$*/bin/python examples/$(subst -,_,$*)_agent.py
 
+test-hello-agents: SUITES := tests/ingest/files/test_real_trace.py
 test-langchain: SUITES := tests/integrations/langchain $(OPENINFERENCE) $(FRAMEWORK_PAGES)
 test-pydantic-ai: SUITES := tests/ingest/spans/test_exporter.py tests/integrations/pydantic_ai $(FRAMEWORK_PAGES) $(MCP_CLIENTS)
 test-pydantic-ai: EXAMPLES := examples/pydantic_ai_agent.py

@@ -63,7 +63,7 @@ def test_a_call_is_recorded_with_all_that_agno_knows(agent_of: Callable, calls: 
     drive(agent_of([add], [("add", {"a": 1, "b": 2}, "call_1")]), how)
     (call,) = calls()
     assert (call.tool, call.call_id, call.attempt) == ("add", "call_1", 1)
-    assert (call.agent, call.conversation_id) == ("clerk", "chat_3")
+    assert (call.agent, call.model, call.conversation_id) == ("clerk", "scripted", "chat_3")
     assert (call.status, call.ending, call.result) == ("success", "returned", "3")
     assert call.arguments == '{"a":1,"b":2}'
     assert call.tool_description == "Add two numbers."

@@ -63,7 +63,7 @@ class ScriptedApi:
             "id": "msg_1",
             "type": "message",
             "role": "assistant",
-            "model": request.get("model"),
+            "model": "claude-scripted",
             "content": content,
             "stop_reason": "end_turn" if isinstance(turn, str) else "tool_use",
             "stop_sequence": None,

@@ -88,7 +88,7 @@ async def test_calls_of_every_kind(
         [("Write", {"file_path": str(tmp_path / "b.txt"), "content": "x"}, "t9")],
     )
     found = by_id(calls)
-    assert {call.conversation_id for call in found.values()} == {session}
+    assert {(call.conversation_id, call.model) for call in found.values()} == {(session, "claude-scripted")}
     assert {name: (call.tool, call.status, call.ending, call.code) for name, call in found.items()} == {
         "t1": ("Read", "success", "returned", None),
         "t2": ("Read", "error", "returned", "NOT_FOUND"),

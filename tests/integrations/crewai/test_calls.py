@@ -92,6 +92,7 @@ def test_a_call_has_id_agent_arguments_result_and_the_models_text(installed: Non
         run(model)
     (call,) = calls()
     assert (call.tool, call.call_id, call.agent, call.conversation_id) == ("add", "c1", "clerk", "chat")
+    assert call.model == "scripted"
     assert (json.loads(call.arguments), json.loads(call.result)) == ({"a": 1, "b": 2}, 3)
     assert messages(store) == model.read() == {"c1": "3"}
 
@@ -103,9 +104,9 @@ def test_failures_of_every_kind(installed: None, calls: Calls, store: Path) -> N
     found = by_id(calls)
     assert {name: (call.status, call.ending, call.code, call.agent) for name, call in found.items()} == {
         "c1": ("error", "raised", "NOT_FOUND", "clerk"),
-        "c2": ("error", "returned", "INVALID_PARAM", "clerk"),
-        "c3": ("error", "returned", "NOT_FOUND", "clerk"),
-        "c4": ("error", "returned", "INVALID_FORMAT", "clerk"),
+        "c2": (None, "refused", "INVALID_PARAM", "clerk"),
+        "c3": (None, "refused", "NOT_FOUND", "clerk"),
+        "c4": (None, "refused", "INVALID_FORMAT", "clerk"),
     }
     assert found["c1"].error_type == "FileNotFoundError"
     assert messages(store) == model.read()
@@ -176,7 +177,7 @@ def test_an_agent_that_writes_its_actions_as_text(installed: None, calls: Calls,
     added, weighed, unknown = calls()
     assert (added.agent, json.loads(added.arguments), json.loads(added.result)) == ("clerk", {"a": 1, "b": 2}, 3)
     assert (weighed.tool_version, weighed.text) == ("7", "a: 3 kg")
-    assert (unknown.tool, unknown.status, unknown.code) == ("nosuch", "error", "NOT_FOUND")
+    assert (unknown.tool, unknown.status, unknown.ending, unknown.code) == ("nosuch", None, "refused", "NOT_FOUND")
     assert messages(store)[added.call_id] == "3"
 
 

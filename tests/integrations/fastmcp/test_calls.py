@@ -72,8 +72,8 @@ async def test_errors_before_and_in_the_tool(shop: Any, calls: Calls, store: Pat
     failed, unknown, wrong = calls()
     assert (failed.code, failed.error_type) == ("NOT_FOUND", "FileNotFoundError")
     assert failed.error_message == "no such file: a.txt"
-    assert (unknown.tool, unknown.code) == ("nothing", "NOT_FOUND")
-    assert (wrong.code, data(wrong.arguments)) == ("INVALID_PARAM", {"a": "one"})
+    assert (unknown.tool, unknown.ending, unknown.code) == ("nothing", "refused", "NOT_FOUND")
+    assert (wrong.ending, wrong.code, data(wrong.arguments)) == ("refused", "INVALID_PARAM", {"a": "one"})
     tt.flush()
     with tt.connect(store) as db:
         seen_texts = db.sql("SELECT seen_text FROM tool_calls WHERE tool = 'read'").fetchall()
@@ -87,7 +87,7 @@ async def test_a_decorated_tool_is_one_row(shop: Any, calls: Calls) -> None:
         assert (await client.call_tool("weigh", {"stone": "a"}, raise_on_error=False)).is_error
     weighed, rejected = calls()
     assert (weighed.tool_version, weighed.call_id, data(weighed.result)) == ("7", "c1", "3 kg")
-    assert (rejected.status, rejected.code) == ("error", "INVALID_PARAM")
+    assert (rejected.status, rejected.ending, rejected.code) == (None, "refused", "INVALID_PARAM")
 
 
 async def test_a_mounted_server_is_part_of_the_same_call(shop: Any, calls: Calls) -> None:

@@ -118,7 +118,8 @@ def test_a_call_has_id_agent_session_and_the_models_text(calls: Calls, store: Pa
     chat.say()
     (call,) = calls()
     assert (call.tool, call.call_id, call.agent, call.conversation_id) == ("add", "c1", "clerk", chat.session.id)
-    assert (call.status, call.ending, call.tool_description) == ("success", "returned", "Add two numbers.")
+    assert (call.model, call.status, call.ending) == ("script", "success", "returned")
+    assert call.tool_description == "Add two numbers."
     assert (data(call.arguments), data(call.result)) == ({"a": 1, "b": 2}, 3)
     assert data(call.attributes)["google_adk.invocation_id"]
     tt.flush()
@@ -130,8 +131,8 @@ def test_failures_in_the_tool_and_before_it(calls: Calls) -> None:
     with pytest.raises(FileNotFoundError):
         Chat([("add", {"a": 1}, "c1")], [("nothing", {}, "c2")], [("read", {"path": "a.txt"}, "c3")]).say()
     wrong, unknown, failed = calls()
-    assert (wrong.call_id, wrong.status, wrong.code) == ("c1", "error", "INVALID_PARAM")
-    assert (unknown.tool, unknown.status, unknown.code) == ("nothing", "error", "NOT_FOUND")
+    assert (wrong.call_id, wrong.status, wrong.ending, wrong.code) == ("c1", None, "refused", "INVALID_PARAM")
+    assert (unknown.tool, unknown.status, unknown.ending, unknown.code) == ("nothing", None, "refused", "NOT_FOUND")
     assert (failed.code, failed.ending, failed.error_type) == ("NOT_FOUND", "raised", "FileNotFoundError")
 
 

@@ -74,7 +74,7 @@ def test_each_call_of_the_model_is_recorded_once_with_its_id(run, call, calls, k
     assert set(found) == {"call_1", "call_2", "call_3"}
     assert len(calls()) == 3
     assert {each.tool for each in found.values()} == {"add"}
-    assert {each.agent for each in found.values()} == {"bob"}
+    assert {(each.agent, each.model) for each in found.values()} == {("bob", "scripted")}
     assert {each.attempt for each in found.values()} == {1}
     assert json.loads(found["call_1"].arguments) == {"a": "1", "b": 2}
     assert (found["call_2"].status, found["call_2"].text) == ("success", "7")

@@ -86,7 +86,7 @@ def test_failures_by_value_by_exception_and_answered(config: dict[str, Any], cal
         "c1": ("error", "returned", "not_in_channel"),
         "c2": ("error", "raised", "NOT_FOUND"),
         "c3": ("error", "returned", "PERMISSION_DENIED"),
-        "c4": ("error", "raised", "INVALID_PARAM"),
+        "c4": (None, "refused", "INVALID_PARAM"),
     }
 
 

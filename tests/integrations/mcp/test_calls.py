@@ -111,8 +111,8 @@ async def test_failures_have_the_tools_own_exception(mode: str, calls: Calls, st
     failed, unknown, wrong = calls()
     assert (failed.code, failed.error_type, failed.ending) == ("NOT_FOUND", "FileNotFoundError", "raised")
     assert failed.error_message == "no such file: a.txt"
-    assert (unknown.tool, unknown.status, unknown.code) == ("nothing", "error", "NOT_FOUND")
-    assert (wrong.status, wrong.code, data(wrong.arguments)) == ("error", "INVALID_PARAM", {"a": "one"})
+    assert (unknown.tool, unknown.status, unknown.ending, unknown.code) == ("nothing", None, "refused", "NOT_FOUND")
+    assert (wrong.ending, wrong.code, data(wrong.arguments)) == ("refused", "INVALID_PARAM", {"a": "one"})
     tt.flush()
     with tt.connect(store) as db:
         seen_texts = db.sql("SELECT seen_text FROM tool_calls WHERE tool = 'read'").fetchall()
@@ -130,7 +130,9 @@ async def test_a_decorated_tool_is_one_row_with_the_decorators_spec(mode: str, c
     assert (weighed.tool_version, weighed.call_id, data(weighed.result)) == ("7", "c1", "3 kg")
     assert data(weighed.attributes)["mcp.server.name"] == "shop"
     assert (exact.error_type, exact.ending) == ("ZeroDivisionError", "raised")
-    assert (rejected.tool, rejected.code) == ("weigh", "INVALID_PARAM"), "the decorator never saw the call"
+    assert (rejected.tool, rejected.ending, rejected.code) == ("weigh", "refused", "INVALID_PARAM"), (
+        "the decorator never saw the call"
+    )
 
 
 async def test_a_tool_that_calls_another_is_two_rows(calls: Calls) -> None:

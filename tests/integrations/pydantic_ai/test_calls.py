@@ -99,15 +99,14 @@ def test_failures_of_every_kind(installed: None, calls: Calls, store: Path) -> N
     assert messages(store) == returned(result)
     assert {name: (call.status, call.ending, call.code) for name, call in found.items()} == {
         "c1": ("error", "raised", "EXECUTION_ERROR"),
-        "c2": ("error", "returned", "INVALID_PARAM"),
-        "c3": ("error", "returned", "NOT_FOUND"),
+        "c2": (None, "refused", "INVALID_PARAM"),
+        "c3": (None, "refused", "NOT_FOUND"),
         "c4": ("error", "raised", "NOT_FOUND"),
     }
     assert (found["c1"].error_type, found["c4"].error_type) == (
         "pydantic_ai.exceptions.ModelRetry",
         "FileNotFoundError",
     )
-    assert [json.loads(found[name].attributes) for name in ("c2", "c3")] == [{"pydantic_ai.ran": False}] * 2
 
 
 def test_a_rejection_that_ends_the_run_is_recorded_once(installed: None, calls: Calls) -> None:
@@ -183,7 +182,7 @@ def test_with_its_own_instrumentation_a_call_is_one_row(
     agent = agent_of([tool], [("add", {"a": 1, "b": 2}, "c1"), ("add", {"a": "x", "b": 2}, "c2")])
     go(agent, "go", capabilities=[Instrumentation(InstrumentationSettings(tracer_provider=provider))])
     provider.force_flush()
-    assert {name: call.status for name, call in by_id(calls).items()} == {"c1": "success", "c2": "error"}
+    assert {name: call.ending for name, call in by_id(calls).items()} == {"c1": "returned", "c2": "refused"}
     tt.configure(store=store)
 
 

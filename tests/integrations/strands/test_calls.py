@@ -34,12 +34,13 @@ class Script(Model):
     def __init__(self, *turns: list[tuple[str, dict[str, Any], str]]) -> None:
         self.turns = list(turns)
         self.requests: list[Any] = []
+        self.config = {"model_id": "script"}
 
     def update_config(self, **_: Any) -> None:
         pass
 
     def get_config(self) -> dict[str, Any]:
-        return {}
+        return self.config
 
     def structured_output(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError
@@ -106,7 +107,8 @@ def test_a_call_has_id_agent_conversation_and_the_models_text(calls: Calls, stor
     clerk("go")
     (call,) = calls()
     assert (call.tool, call.call_id, call.agent, call.conversation_id) == ("add", "c1", "clerk", clerk.session_id)
-    assert (call.status, call.ending, call.tool_description) == ("success", "returned", "Add two numbers.")
+    assert (call.model, call.status, call.ending) == ("script", "success", "returned")
+    assert call.tool_description == "Add two numbers."
     assert (data(call.arguments), call.text) == ({"a": 1, "b": 2}, "3")
     assert seen(store) == {"c1": "3"}
 
@@ -115,8 +117,8 @@ def test_failures_in_the_tool_and_before_it(calls: Calls, store: Path) -> None:
     agent([("read", {"path": "a.txt"}, "c1")], [("add", {"a": "one"}, "c2")], [("nothing", {}, "c3")])("go")
     failed, wrong, unknown = calls()
     assert (failed.code, failed.ending, failed.error_type) == ("NOT_FOUND", "raised", "FileNotFoundError")
-    assert (wrong.status, wrong.code, data(wrong.arguments)) == ("error", "INVALID_PARAM", {"a": "one"})
-    assert (unknown.tool, unknown.status, unknown.code) == ("nothing", "error", "NOT_FOUND")
+    assert (wrong.ending, wrong.code, data(wrong.arguments)) == ("refused", "INVALID_PARAM", {"a": "one"})
+    assert (unknown.tool, unknown.status, unknown.ending, unknown.code) == ("nothing", None, "refused", "NOT_FOUND")
     assert seen(store)["c1"] == "Error: FileNotFoundError - no such file: a.txt"
 
 

@@ -76,11 +76,11 @@ async def record_tool(name: str, arguments: Any, run: Callable[[], Awaitable[Any
         try:
             result = await run()
         except BaseException as error:
-            if type(error).__name__ == "NotFoundError" and type(error).__module__.startswith("fastmcp."):
-                # the server's own; one that a tool raised is the cause of a ToolError
-                call.refused("NOT_FOUND", str(error), error=error)
+            code, exception = _refusal_code(error), _tool_exception(error)
+            if code is None:
+                call.raised(exception)
             else:
-                call.raised(_tool_exception(error))
+                call.refused(code, str(exception), error=exception)
             raise
     protocol.end(call, result)
     return result
@@ -120,6 +120,20 @@ def _with_baggage(meta: Any) -> CallContext:
     if isinstance(meta, Mapping) and "baggage" in meta:
         otel = propagate.extract(meta, otel)
     return contexts.call_context(otel)
+
+
+def _refusal_code(error: BaseException) -> str | None:
+    """Return the code of a call that the server did not run; None if the tool raised ``error``.
+
+    A tool's own exception is the cause of the one that the server raises.
+    """
+    name, library = type(error).__name__, type(error).__module__.partition(".")[0]
+    invalid = type(error.__cause__).__name__ == "ValidationError"
+    if library == "fastmcp":
+        return {"NotFoundError": "NOT_FOUND", "ValidationError": "INVALID_PARAM" if invalid else None}.get(name)
+    if library == "mcp" and name == "ToolError":
+        return "INVALID_PARAM" if invalid else "NOT_FOUND" if error.__cause__ is None else None
+    return None
 
 
 def _tool_exception(error: BaseException) -> BaseException:

@@ -11,6 +11,8 @@ from tooltrace.integrations.framework_call import FrameworkCall, spec_for
 from tooltrace.integrations.monkeypatch import MonkeyPatcher
 
 STYLE = "strands"
+_REJECTED = "Validation failed for input parameters"
+"""Start of Strands' message where arguments do not fit the tool's signature."""
 
 
 def traced_run_tool(original: Callable[..., Any], patches: MonkeyPatcher) -> Callable[..., Any]:
@@ -83,7 +85,7 @@ def _end(call: FrameworkCall, event: Any, tool: Any) -> None:
             if tool is None and event.exception is not None:
                 call.refused("NOT_FOUND", str(event.exception))
             elif event.exception is not None:
-                call.raised(_tool_exception(event.exception))
+                _failed(call, event.exception)
             else:
                 call.returned(event.tool_result)
 
@@ -95,7 +97,11 @@ def _raised(call: FrameworkCall, error: BaseException) -> None:
         call.raised(error)
 
 
-def _tool_exception(error: BaseException) -> BaseException:
-    """Return what rejected the arguments, instead of the ``ValueError`` that Strands raises from it."""
+def _failed(call: FrameworkCall, error: BaseException) -> None:
+    """Record the exception of the tool, or the ``ValueError`` that Strands raises where arguments do not fit."""
     cause = error.__cause__
-    return cause if type(error) is ValueError and type(cause).__name__ == "ValidationError" and cause else error
+    rejected = type(error) is ValueError and str(error).startswith(_REJECTED)
+    if rejected and cause is not None and type(cause).__name__ == "ValidationError":
+        call.refused("INVALID_PARAM", str(cause), error=cause)
+    else:
+        call.raised(error)
