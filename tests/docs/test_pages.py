@@ -36,6 +36,7 @@ SHOWN = {
     "docs/how-to/describe-calls.md": 3,
     "docs/how-to/forget.md": 1,
     "docs/how-to/labels.md": 1,
+    "docs/how-to/log-lines.md": 2,
     "docs/how-to/mcp.md": 1,
     "docs/how-to/outcomes.md": 1,
     "docs/how-to/model-apis.md": 4,
