@@ -128,13 +128,18 @@ def _outside_code(text: str, change: Callable[[str], str]) -> str:
 
 
 def toctrees() -> Iterator[str]:
-    """Yield the parts of the sidebar: each section of ``docs/README.md`` with the pages that it links, in order."""
+    """Yield the parts of the sidebar: each group of ``docs/README.md`` with the pages that it links, in order."""
     index = DOCS / "README.md"
     places = pages()
     for section in re.split(r"^## ", index.read_text("utf-8"), flags=re.MULTILINE)[1:]:
-        caption, _, body = section.partition("\n")
-        linked = [(text, (index.parent / target.partition("#")[0]).resolve()) for _, text, target in LINK.findall(body)]
-        yield _toctree(caption, [f"{text} <{places[page].removesuffix('.md')}>" for text, page in linked])
+        name, *groups = re.split(r"^### ", section, flags=re.MULTILINE)
+        for part in groups or [section]:
+            caption, _, body = part.partition("\n")
+            linked = [
+                (text, (index.parent / target.partition("#")[0]).resolve()) for _, text, target in LINK.findall(body)
+            ]
+            entries = [f"{text} <{places[page].removesuffix('.md')}>" for text, page in linked]
+            yield _toctree(f"{name.strip()}: {caption}" if groups else caption, entries)
     yield _toctree("Project", [place.removesuffix(".md") for place in PROJECT if place in places.values()])
 
 

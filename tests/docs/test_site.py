@@ -27,6 +27,18 @@ def test_every_page_is_in_the_site_and_in_its_sidebar(staged: Path) -> None:
     assert {path.relative_to(staged).as_posix() for path in staged.rglob("*.md")} == set(pages().values())
 
 
+def test_the_sidebar_has_groups_that_a_reader_can_scan() -> None:
+    captions = [re.search(r":caption: (.+)", part)[1] for part in toctrees()]  # type: ignore[index]
+    assert {caption.partition(":")[0] for caption in captions} >= {
+        "Tutorial",
+        "How-to guides",
+        "Reference",
+        "Explanation",
+    }
+    assert "How-to guides: Record calls" in captions
+    assert all(len(part.splitlines()) - 5 <= 8 for part in toctrees())
+
+
 def test_links_lead_to_the_pages_of_the_site(staged: Path) -> None:
     assert "](tutorial.md)" in (staged / "index.md").read_text("utf-8")
     assert "](index.md#install)" in (staged / "tutorial.md").read_text("utf-8")
