@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import get_args
 
@@ -26,7 +27,7 @@ from docs.settings_page import options_table
 from tooltrace import analysis, assets, errors
 from tooltrace.analysis import Query, catalogue
 from tooltrace.analysis.dimensions import DIMENSIONS
-from tooltrace.analysis.header import UNITS
+from tooltrace.analysis.header import GROUPS, UNITS
 from tooltrace.cli import cli
 from tooltrace.core.fields import attributes_of, content_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, SavedQuery, Span, ToolCall
@@ -146,9 +147,14 @@ def _anchor(heading: str) -> str:
 
 
 def queries_page() -> str:
-    """Return the page of all named queries: question, parameters and columns."""
-    queries = catalogue()
-    rows = [(f"[`{name}`](#{name})", safe(query.header.question)) for name, query in queries.items()]
+    """Return the page of all named queries: the frequent questions, then each query by group."""
+    queries = sorted(catalogue().values(), key=_place)
+    first = [query for query in queries if query.header.is_first]
+    lists = [
+        part
+        for group, members in groupby(queries, key=lambda query: query.header.group)
+        for part in (f"### {GROUPS[group]}", _questions(members))
+    ]
     intro = (
         "Run a query with `tt.query(name, …)` or `tooltrace query NAME`; `tooltrace query NAME --explain` prints its SQL. "
         "A `share` is between 0 and 1. Times are UTC. An unknown value is NULL."
@@ -161,14 +167,27 @@ def queries_page() -> str:
                 NOTICE,
                 "# Queries",
                 intro,
-                table(("query", "question"), rows),
-                *(_query(query) for query in queries.values()),
+                "The questions that people ask most:",
+                _questions(first),
+                "## Questions by group",
+                *lists,
+                *(_query(query) for query in queries),
                 "## Units of columns",
                 table(("unit", "meaning"), units),
             )
         )
         + "\n"
     )
+
+
+def _place(query: Query) -> tuple[int, bool, str]:
+    """Return the place of a query on the page: its group, and in it the frequent questions before the others."""
+    return list(GROUPS).index(query.header.group), not query.header.is_first, query.name
+
+
+def _questions(queries: Iterable[Query]) -> str:
+    rows = [(safe(query.header.question), f"[`{query.name}`](#{query.name})") for query in queries]
+    return table(("question", "query"), rows)
 
 
 def _query(query: Query) -> str:
