@@ -193,7 +193,7 @@ def test_records_from_before_the_cursor_that_were_delivered_are_not_sent_again(
 ) -> None:
     """The first call of a program has ended before its delivery begins, and so have the older ones of an import."""
     write(paths, made(1))
-    sender = delivery(paths, otlp(receiver.endpoint))
+    sender = delivery(paths, otlp(receiver.endpoint), "otlp-traces")
     write(paths, made(2), Span(trace_id="a" * 32, span_id="f" * 16, name="chat", started_at=START))
     drained(sender)
     sender.close()
@@ -217,7 +217,7 @@ def test_filters_signals_headers_and_protocol(paths: StorePaths, either: Any) ->
 
 def test_records_of_live_delivery_are_left_out(paths: StorePaths, receiver: HttpReceiver) -> None:
     write(paths, made(1))
-    sender = delivery(paths, otlp(receiver.endpoint))
+    sender = delivery(paths, otlp(receiver.endpoint), "otlp-traces")
     later = sender.cursor.begun_at + timedelta(seconds=1)
     write(paths, made(2, started_at=later.astimezone(UTC)))
     drained(sender)
@@ -228,21 +228,23 @@ def test_records_of_live_delivery_are_left_out(paths: StorePaths, receiver: Http
 
 
 def test_pending_delivers_waiting_records(paths: StorePaths, receiver: HttpReceiver) -> None:
-    delivery(paths, otlp(receiver.endpoint)).close()
+    delivery(paths, otlp(receiver.endpoint), "otlp-traces").close()
     write(paths, made(1))
     status = command("--status", "--store", paths.database).output
     assert status.startswith(
-        f"otlp (http/protobuf {receiver.endpoint}/v1/traces): 0 records sent; 1 record (0.0 MB) pending"
+        f"otlp-traces (http/protobuf {receiver.endpoint}/v1/traces): 0 records sent; 1 record (0.0 MB) pending"
     )
     done = command("otlp", "--pending", "--store", paths.database, "--endpoint", receiver.endpoint)
     assert sorted(done.output.splitlines()) == [
-        f"otlp-{signal}: 1 record delivered, 0.0 MB pending." for signal in ("logs", "metrics", "traces")
+        "otlp-logs: 0 records delivered, 0.0 MB pending.",
+        "otlp-metrics: 0 records delivered, 0.0 MB pending.",
+        "otlp-traces: 1 record delivered, 0.0 MB pending.",
     ]
     assert "1 record sent, the last at" in command("--status", "--store", paths.database).output
 
 
 def test_forget(paths: StorePaths, receiver: HttpReceiver) -> None:
-    delivery(paths, otlp(receiver.endpoint)).close()
+    delivery(paths, otlp(receiver.endpoint), "otlp-traces").close()
     assert command("otlp", "--forget", "--store", paths.database).exit_code == 0
     again = command("otlp", "--forget", "--store", paths.database)
     assert (again.exit_code, again.output.count("\n")) == (1, 1)

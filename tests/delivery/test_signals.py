@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.delivery.shared import delivery, drained, ids, made, otlp, python
+from tests.delivery.shared import python
 from tests.delivery.test_processes import PROGRAM, run, spans_of
 from tests.exporters.otlp.receiver import Answer, HttpReceiver
-from tests.stores import write_records as write
 from tooltrace.cli import cli
 from tooltrace.store.delivery_cursors import DestinationFiles, destinations, pending_bytes
 from tooltrace.store.fold import fold
@@ -197,63 +196,6 @@ run(20); fail(10); tt.flush(); delivered(30)
     )
     run(code, paths.database, **{f"{BASE}ENDPOINT": receiver.endpoint})
     assert set(receiver.signals) == {"logs", "metrics"}
-
-
-# the one cursor for all signals that there was before
-
-
-def before(paths: StorePaths, receiver: HttpReceiver, *, broken_off: bool) -> None:
-    """Leave what one cursor for all signals leaves: 5 records sent, 5 not; or of those the spans and logs alone."""
-    failed: dict[str, Any] = {"status": "error", "ending": "raised", "error_type": "KeyError"}
-    sender = delivery(paths, otlp(receiver.endpoint))
-    write(paths, *(made(number, **failed) for number in range(5)))
-    assert drained(sender) == 5
-    write(paths, *(made(number, **failed) for number in range(5, 10)))
-    if broken_off:
-        sender._stop.set()
-        receiver.rule = lambda signal, _message: Answer(503) if signal == "metrics" else None
-        with pytest.raises(Exception, match="503"):
-            sender.step()
-        receiver.rule = lambda _signal, _message: None
-    sender.close()
-    assert names(paths) == ["otlp"]
-
-
-@pytest.mark.parametrize("by_command", [False, True])
-@pytest.mark.parametrize("broken_off", [False, True])
-def test_the_progress_of_an_old_cursor_continues_exactly(
-    paths: StorePaths, receiver: HttpReceiver, broken_off: bool, by_command: bool
-) -> None:
-    before(paths, receiver, broken_off=broken_off)
-    if by_command:
-        arguments = ["export", "otlp", "--pending", "--store", str(paths.database), "--endpoint", receiver.endpoint]
-        done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
-        assert done.exit_code == 0, done.output
-        assert "otlp-traces: 5 records delivered, 0.0 MB pending." in done.output
-    else:
-        run("run(1); tt.flush(); delivered(11)", paths.database, **{f"{BASE}ENDPOINT": receiver.endpoint})
-    more = 0 if by_command else 1
-    assert len(receiver.spans) == receiver.counted == 10 + more
-    assert set(receiver.spans) >= ids(*range(10))
-    assert set(receiver.spans.values()) == {1}
-    assert len(receiver.logs) == 10
-    assert names(paths) == ["otlp-logs", "otlp-metrics", "otlp-traces"]
-
-
-def test_an_old_cursor_in_use_is_not_converted(paths: StorePaths, receiver: HttpReceiver) -> None:
-    before(paths, receiver, broken_off=False)
-    lock = DestinationFiles.of(paths, "otlp").lock()
-    assert lock.try_exclusive()
-    code = PROGRAM + "run(1); tt.flush(); print('flushed', flush=True); delivered(11)"
-    process = python(code, TOOLTRACE_STORE=str(paths.database), **{f"{BASE}ENDPOINT": receiver.endpoint})
-    assert process.stdout is not None
-    assert process.stdout.readline() == "flushed\n"
-    assert names(paths) == ["otlp"]
-    assert len(receiver.spans) == 5
-    lock.release()
-    _, err = process.communicate(timeout=90)
-    assert process.returncode == 0, err
-    assert len(receiver.spans) == receiver.counted == 11
 
 
 def test_forgetting_otlp_forgets_each_of_its_signals(paths: StorePaths, receiver: HttpReceiver, tmp_path: Path) -> None:

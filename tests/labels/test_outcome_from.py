@@ -323,9 +323,7 @@ class TestWrongUse:
         tt.shutdown()
         assert ask("SELECT count(*) FROM tool_calls") == [(5,)]
         journal = history.with_name(f"{history.name}.journal")
-        for path in journal.iterdir():
-            path.unlink()
-        journal.rmdir()
+        shutil.rmtree(journal)
         journal.write_text("in the way")
         with pytest.raises(StoreError, match="cannot write the journal"):
             tt.outcome_from("SELECT 'a' AS call_id, 1 AS correct", labeler="x")
