@@ -11,9 +11,8 @@ from tooltrace.core.fields import Field, content_of, fields_of
 from tooltrace.core.records import RECORD_TYPES, Gate, Record, ToolCall
 from tooltrace.recording.settings import Settings
 from tooltrace.redact.sanitizer import Sanitizer
-from tooltrace.redact.secret_hints import MASK
 from tooltrace.redact.snapshot import Json
-from tooltrace.redact.texts import fix_unicode
+from tooltrace.redact.texts import MASK, fix_unicode
 
 _R = TypeVar("_R", bound=Record)
 

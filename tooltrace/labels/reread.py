@@ -12,7 +12,7 @@ import orjson
 
 from tooltrace.core.records import Correction
 from tooltrace.normalize import NONE, PLAIN, RULES, Rule, normalize
-from tooltrace.redact.secret_hints import MASK
+from tooltrace.redact.texts import MASK
 from tooltrace.store.base import Store, open_store
 from tooltrace.store.corrections import RULE as BY_PERSON
 

@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from operator import is_not
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
 from tooltrace.errors import ConfigError
-from tooltrace.redact.secret_hints import MASK, Hints, hints, hints_among
+from tooltrace.redact.texts import MASK
+
+if TYPE_CHECKING:
+    from tooltrace.redact.secret_names import Strength
 
 MAX_SHORT_KEY_LENGTH = 128
 
@@ -26,12 +29,14 @@ Redact = Callable[[str, Any], Any]
 
 Accepts the field's name ("arguments", "result", "text", …) and its value as JSON data; returns the value to store."""
 
-_SECRET_KEY = re.compile(
-    r"passw(?:or)?d|passphrase|(?:^|_)pass$|secret(?!ar|ion|ive)|api_?key|account_?key|access_?key|private_?key|signing_?key|encryption_?key"
-    r"|authorization|credential|cookie|connection_?string"
-    r"|(?<!page_)(?<!page)(?<!continuation_)(?<!continuation)token$|^(?:pwd|auth|jwt|ssn|cvv|card_?number|credit_?card)$"
-)
 _SEPARATOR = re.compile(r"[\s.\-_]+|(?<=[a-z])(?=[A-Z])")
+_NAME_MEMBERS, _VALUE_MEMBERS = (
+    [spelling for word in words for spelling in (word, word.capitalize(), word.upper())]
+    for words in (("name", "key"), ("value",))
+)
+"""The members of an object that is a pair: ``{"Name": "password", "Value": …}``."""
+_LEAST = 6
+"""The least characters of a text with a secret, such as ``pwd=ab``."""
 
 _EMAIL = r"[A-Za-z0-9._%+\-]{1,64}@[A-Za-z0-9\-]{1,63}(?:\.[A-Za-z0-9\-]{1,63}){0,8}\.[A-Za-z]{2,24}\b"
 
@@ -75,15 +80,13 @@ class Redaction:
         """Whether ``text`` certainly contains nothing that needs redaction."""
         if self.hook is not None or self._custom:
             return False
-        return hints(text, json=True) == ()
+        return not _search().may_have_secret(text)
 
     def redact_text(self, text: str) -> str:
         """Return ``text`` without secrets. JSON text is also redacted by key."""
-        json = _like_json(text)
-        present = hints(text, json=json)
-        if present == () and not self._custom:
-            return text
-        return self._text(text, present) if json else self._mask_custom(_masked(text, present))
+        if not _like_json(text):
+            return self._masked(text)
+        return self._json_text(text) if self._custom or _search().may_have_secret(text) else text
 
     def redact_value(self, value: Any) -> Any:
         """Return JSON data without secrets at any depth; ``value`` itself where it contains none."""
@@ -92,68 +95,85 @@ class Redaction:
         if not isinstance(value, (dict, list)):
             return value
         try:
-            present = hints(orjson.dumps(value), json=True)
-        except (TypeError, RecursionError):  # a lone surrogate, or nested too deeply: the hints are unknown
-            present = None
-        return value if present == () and not self._custom else self._value(value, present)
+            # most data has no secret, and is not walked
+            if not self._custom and not _search().may_have_secret(orjson.dumps(value).decode()):
+                return value
+        except (TypeError, RecursionError):  # a lone surrogate, or nested too deeply
+            pass
+        return self._value(value)
 
     def is_secret_key(self, key: str) -> bool:
         """Whether ``key`` names a secret, such as ``api_key``, ``clientSecret`` or ``X-Auth-Token``."""
         known = _key(key)
-        return known.secret or known.normal in self._keys
+        return (known.strength is not None and known.strength.is_sure) or known.normal in self._keys
 
-    # In the methods below, ``present`` are the hints of the whole field that a value is part of; None if unknown.
     # A value without secrets is returned as the same object, so that callers detect changes by identity.
 
-    def _value(self, value: Any, present: Hints | None) -> Any:
+    def _value(self, value: Any) -> Any:
         if isinstance(value, str):
-            part = hints(value, json=True) if present is None else hints_among(present, value)
-            return value if part == () and not self._custom else self._text(value, part)
+            return value if len(value) < _LEAST and not self._custom else self.redact_text(value)
         if isinstance(value, dict):
-            return self._dict(value, present)
+            return self._dict(value)
         if isinstance(value, list):
-            safe = [self._value(item, present) if isinstance(item, (str, dict, list)) else item for item in value]
-            return safe if any(map(is_not, safe, value)) else value
+            return self._list(value)
         return value
 
-    def _dict(self, value: dict[str, Any], present: Hints | None) -> dict[str, Any]:
+    def _list(self, value: list[Any]) -> list[Any]:
+        safe = [self._value(item) if isinstance(item, (str, dict, list)) else item for item in value]
+        for place, name in enumerate(value[:-1]):
+            # an option and its value, or a pair: ["--password", …], ["x-api-key", …]
+            if isinstance(name, str) and (name.startswith("-") or (place == 0 and len(value) == 2)):
+                item = value[place + 1]
+                if isinstance(item, str) and not item.startswith("-") and self._is_secret(name, item):
+                    safe[place + 1] = MASK
+        return safe if any(map(is_not, safe, value)) else value
+
+    def _dict(self, value: dict[str, Any]) -> dict[str, Any]:
         items = value
         # a header or a form field, whose key is the value of another member
-        if "value" in value and self._is_secret_name(value):
-            items = {**value, "value": MASK}
+        for member in _VALUE_MEMBERS:
+            if member in value and self._is_pair(value, value[member]):
+                items = {**value, member: MASK}
         safe: dict[str, Any] = {}
         same = items is value
         for key, item in items.items():
-            known = _key(key)
-            safe_key, secret = known.safe, known.secret
+            safe_key = _key(key).safe
             if self._custom:
-                safe_key, secret = self._mask_custom(safe_key), secret or known.normal in self._keys
-            # nothing, and yes or no, are not secrets: ``{"password": null}`` says that none was given
-            if secret and item is not None and item != "" and not isinstance(item, bool):
+                safe_key = self._mask_custom(safe_key)
+            if self._is_secret(key, item):
                 safe_item: Any = MASK
             else:
-                safe_item = self._value(item, present) if isinstance(item, (str, dict, list)) else item
+                safe_item = self._value(item) if isinstance(item, (str, dict, list)) else item
             same = same and safe_item is item and safe_key == key
             safe[safe_key] = safe_item
         return value if same else safe
 
-    def _text(self, text: str, present: Hints | None) -> str:
-        if _like_json(text):
-            try:
-                data = orjson.loads(text)
-                safe = self._value(data, present)
-                # where nothing was removed, the text keeps its own spaces and order
-                return text if safe is data or safe == data else orjson.dumps(safe).decode()
-            except (TypeError, ValueError, RecursionError):  # not JSON, or nested too deeply
-                pass
-        if present is None:
-            present = hints(text, json=False) or ()
-        return self._mask_custom(_masked(text, present))
-
-    def _is_secret_name(self, pair: dict[str, Any]) -> bool:
+    def _is_pair(self, pair: dict[str, Any], value: Any) -> bool:
         """Whether ``pair`` is a secret header or form field, such as ``{"name": "password", "value": …}``."""
-        named = pair.get("name", pair.get("key"))
-        return isinstance(named, str) and bool(pair["value"]) and self.is_secret_key(named)
+        named = [pair[member] for member in _NAME_MEMBERS if member in pair]
+        return bool(named) and isinstance(named[0], str) and self._is_secret(named[0], value)
+
+    def _is_secret(self, name: str, value: Any) -> bool:
+        """Whether ``value`` is a secret because of its ``name``."""
+        # nothing, and yes or no, are not secrets: ``{"password": null}`` says that none was given
+        if value is None or value == "" or isinstance(value, bool):
+            return False
+        known = _key(name)
+        if known.normal in self._keys:
+            return True
+        return known.strength is not None and _search().is_secret_value(known.strength, value)
+
+    def _json_text(self, text: str) -> str:
+        try:
+            data = orjson.loads(text)
+            safe = self._value(data)
+            # where nothing was removed, the text keeps its own spaces and order
+            return text if safe is data or safe == data else orjson.dumps(safe).decode()
+        except (TypeError, ValueError, RecursionError):  # not JSON, or nested too deeply
+            return self._masked(text)
+
+    def _masked(self, text: str) -> str:
+        return self._mask_custom(_search().masked(text))
 
     def _mask_custom(self, text: str) -> str:
         for pattern in self._patterns:
@@ -161,15 +181,11 @@ class Redaction:
         return text
 
 
-def _masked(text: str, present: Hints | None) -> str:
-    return _mask()(text, present) if present else text
-
-
 @cache
-def _mask() -> Callable[[str, Hints], str]:
-    from tooltrace.redact.secret_patterns import masked  # imported here to keep `import tooltrace` fast
+def _search() -> Any:
+    from tooltrace.redact import secret_search  # imported here to keep `import tooltrace` fast
 
-    return masked
+    return secret_search
 
 
 def _like_json(text: str) -> bool:
@@ -187,8 +203,8 @@ class _KeyProperties(NamedTuple):
     safe: str
     """The name, with secrets of a known form masked."""
     normal: str
-    secret: bool
-    """Whether the name is that of a secret."""
+    strength: Strength | None
+    """How sure it is that its value is a secret; None where it names none."""
 
 
 def _key(name: str) -> _KeyProperties:
@@ -197,7 +213,8 @@ def _key(name: str) -> _KeyProperties:
 
 def _read_key(name: str) -> _KeyProperties:
     normal = _normal(name)
-    return _KeyProperties(_masked(name, hints(name, json=False)), normal, _SECRET_KEY.search(normal) is not None)
+    search = _search()
+    return _KeyProperties(search.masked(name), normal, search.strength_of(name))
 
 
 _short_key = lru_cache(maxsize=4096)(_read_key)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tooltrace.redact.inspection import full_name
 
+MASK = "[redacted]"
+"""The text that replaces a secret."""
 SNAPSHOT_SIZE = 64 * 1024
 """Maximum characters of text that one snapshot reads from objects in the tool's own thread."""
 MAX_JSON = 1024 * 1024
@@ -13,6 +15,9 @@ MARGIN = 4096
 _MEASURED = 4 * 1024 * 1024
 TAIL = 4096
 """Characters at the end of a long text that are kept for rules, which may look for an exit status there."""
+
+_LETTERS = (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"), ("\u212a", "k"))
+"""Non-ASCII characters that `re.IGNORECASE` treats as equal to an ASCII letter, and that letter."""
 
 
 def cut_text(text: str, limit: int) -> str:
@@ -50,3 +55,11 @@ def fix_unicode(text: str) -> str:
 def marker(value: object) -> str:
     """Return the text that is recorded in place of an object that cannot be read: its type."""
     return fix_unicode(f"<{full_name(type(value))}>")
+
+
+def fold(text: str) -> str:
+    """Return ``text`` in lower case as `re.IGNORECASE` compares it; characters keep their positions."""
+    if not text.isascii():
+        for letter, ascii_letter in _LETTERS:
+            text = text.replace(letter, ascii_letter)
+    return text.lower()

@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse
 from tooltrace.analysis.message import row_message_parts
 from tooltrace.analysis.verdict import is_failing
 from tooltrace.errors import BadParameter
-from tooltrace.redact.secret_hints import MASK
+from tooltrace.redact.texts import MASK
 from tooltrace.report.i18n import LANGUAGES, Translations
 from tooltrace.report.json_values import json_for_script
 from tooltrace.report.templates import templates

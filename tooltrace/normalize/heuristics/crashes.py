@@ -9,12 +9,12 @@ from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.heuristics.error_patterns import OF_A_LOG
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
+from tooltrace.normalize.heuristics.literal_search import alternatives, literal_search
 from tooltrace.normalize.heuristics.program_failures import read_program_failure
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.response_builders import build_error
 from tooltrace.normalize.terms import guess_code_from_message
 from tooltrace.normalize.transports.completed_process import exit_code
-from tooltrace.redact.literal_search import alternatives, literal_search
 
 _LONGEST, _MOST_LINES = 60_000, 500
 _LINE = 500

@@ -6,7 +6,7 @@ Every text that a rule reads has one of these signs. An ordinary text has none, 
 from __future__ import annotations
 
 from tooltrace.normalize.heuristics import runtime_messages
-from tooltrace.redact.literal_search import alternatives, literal_search
+from tooltrace.normalize.heuristics.literal_search import alternatives, literal_search
 
 _WORDS = (
     "err fail unreach except not_ n't_ no_ can't cannot unable invalid illegal malform unsupp unrec unknown miss den rej "

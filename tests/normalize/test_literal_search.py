@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic_core import SchemaValidator
 
-from tooltrace.redact import literal_search
+from tooltrace.normalize.heuristics import literal_search
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks")
@@ -26,7 +26,7 @@ def test_a_fork_waits_until_a_pattern_is_compiled(monkeypatch: pytest.MonkeyPatc
         compiled.append("compiled")
         return validator
 
-    monkeypatch.setattr("tooltrace.redact.literal_search.SchemaValidator", compile_slowly)
+    monkeypatch.setattr(literal_search, "SchemaValidator", compile_slowly)
     found: list[bool] = []
     occurs_in = literal_search.literal_search("needle")
     thread = threading.Thread(target=lambda: found.append(occurs_in("a needle in hay")))
