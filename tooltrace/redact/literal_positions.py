@@ -21,6 +21,7 @@ else:
 Found = Sequence[tuple[int, int, int]]
 """The number of each literal that was found, and where it begins and ends."""
 Search = Callable[[str], Found]
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def literal_positions(literals: Sequence[str]) -> Search:
@@ -28,7 +29,14 @@ def literal_positions(literals: Sequence[str]) -> Search:
     if ahocorasick_rs is None:
         return slow_literal_positions(literals)
     automaton = ahocorasick_rs.AhoCorasick(literals, implementation=ahocorasick_rs.Implementation.DFA)
-    return lambda text: automaton.find_matches_as_indexes(text, overlapping=True)
+
+    def find(text: str) -> Found:
+        try:
+            return automaton.find_matches_as_indexes(text, overlapping=True)
+        except UnicodeEncodeError:  # the library reads valid Unicode only
+            return automaton.find_matches_as_indexes(_LONE_SURROGATE.sub("\ufffd", text), overlapping=True)
+
+    return find
 
 
 def slow_literal_positions(literals: Sequence[str]) -> Search:

@@ -45,6 +45,10 @@ _BEARER = r"[A-Za-z0-9._~+/=|\-]"
 _URL_END = r"\s\"'<>\\"
 
 
+_DISCORD = tuple(base64.b64encode(f"{number:02}0".encode())[:3].decode() for number in range(10, 100))
+"""How a token of a Discord bot begins: it is the bot's number in base64."""
+
+
 def _is_basic(match: re.Match[str]) -> bool:
     """Whether the word after ``Basic`` is base64 of ``user:password``, as in HTTP, and not prose."""
     word = match["secret"].rstrip("=")
@@ -58,6 +62,14 @@ def _is_basic(match: re.Match[str]) -> bool:
 
 def _is_bearer(match: re.Match[str]) -> bool:
     return any(char.isdigit() or char.isupper() for char in match["secret"][:400])
+
+
+def _has_small_letters(match: re.Match[str]) -> bool:
+    return not match["secret"].isupper()
+
+
+def _has_digits(match: re.Match[str]) -> bool:
+    return any(map(str.isdigit, match["secret"]))
 
 
 def _of_command(option: str) -> str:
@@ -95,12 +107,14 @@ FORMS = (
     Form(("redis-cli",), (rf"redis-cli{_of_command('a')}")),
     Form(("bearer",), (rf"(?i:bearer)(?:{WHITE}|%20|\+){{1,8}}+[\"']?(?!\[redacted\])(?P<secret>{_BEARER}{{8,}}+)"), _is_bearer),
     Form(("basic",), (rf"(?i:basic)(?:{WHITE}|%20|\+){{1,8}}+(?P<secret>[A-Za-z0-9+/_\-]{{4,}}+=*+)"), _is_basic),
-    Form(("eyj",), (rf"(?P<secret>eyJ(?:(?<![A-Za-z0-9]eyJ)|(?<=\\[nrtbf]eyJ))[{_WEB}]{{5,2000}}+\.[{_WEB}]{{5,}}+(?:\.[{_WEB}]*+){{0,3}})")),
+    Form(("eyj",), (rf"(?P<secret>eyJ(?:(?<![A-Za-z0-9]eyJ)|(?<=\\[nrtbf]eyJ))[{_WEB}]{{1,2000}}+\.[{_WEB}]{{2,}}+(?:\.[{_WEB}]*+){{0,3}})")),
     Form(("eyj",), (r"(?P<secret>eyJrIjoi[A-Za-z0-9]{40,}+=*)")),
     Form(("zxlk",), (rf"(?P<secret>ZXlK(?<![A-Za-z0-9]ZXlK)[{_WEB}+/]{{40,}}+=*)")),
-    *[Form((f"{digit}:a",), (rf"\d(?<=\d{{8}}):(?P<secret>A[{_WEB}]{{33,}}+)")) for digit in "0123456789"],
-    Form(("-us",), (r"(?P<secret>[0-9a-f]{32})-us\d{1,2}\b"), back=32),
-    *[Form((f"sk{digit}",), (r"(?P<secret>SK(?<![A-Za-z0-9]SK)[0-9a-f]{32}(?![A-Za-z0-9]))")) for digit in "0123456789abcdef"],
+    *[Form((f"{digit}:",), rf"\d(?<=\d{{8}}):(?P<secret>[{_WEB}]{{35}}(?![{_WEB}]))") for digit in "0123456789"],
+    *[Form((f"ap{digit}",), r"(?P<secret>AP[0-9A-F](?<![A-Za-z0-9]...)[A-Za-z0-9]{8,}+)(?=[\s\"]|\Z)", _has_small_letters) for digit in "0123456789abcdef"],
+    Form(("-us",), (r"(?P<secret>[0-9a-z]{32})-us\d{1,2}\b"), back=32),
+    *[Form((f"{kind.lower()}{char}",), rf"(?P<secret>{kind}(?<![A-Za-z0-9]..)[0-9a-z]{{32}}(?![A-Za-z0-9]))", _has_digits)
+      for kind in ("SK", "AC") for char in "0123456789abcdefghijklmnopqrstuvwxyz"],
     Form((".atlasv1.",), (rf"(?P<secret>[A-Za-z0-9]{{14}}\.atlasv1\.[{_WEB}=]{{60,}}+)"), back=14),
     Form(("q~",), (rf"(?P<secret>[{_WEB}.~]{{3}}\dQ~[{_WEB}.~]{{31,}}+)"), back=4),
     Form((".acc_", ".acc-"), (r"\.acc[_-](?P<secret>[a-z0-9\-]{10,32}+\.[A-Za-z0-9+/_=\-]{30,}+)")),
@@ -108,6 +122,9 @@ FORMS = (
     Form(("webhook.office.com/",), (rf"webhook\.office\.com/(?P<secret>[^{_URL_END}]{{20,}}+)")),
     Form(("discord.com/api/webhooks/", "discordapp.com/api/webhooks/"), (rf"discord(?:app)?\.com/api/webhooks/(?P<secret>[^{_URL_END}]{{20,}}+)")),
     Form(("t3blbkfj",), (rf"(?P<secret>T3BlbkFJ[{_WEB}]{{20,}}+)")),
+    Form(("aws",), r"(?i:aws)[^\n\"']{0,24}?(?i:key|pwd|pw|pass|token)[^\n\"']{0,24}[\"'](?P<secret>[0-9A-Za-z/+]{40})[\"']"),
+    Form(("api.softlayer.com/soap/",), r"api\.softlayer\.com/soap/v[\d.]{1,5}/(?P<secret>[a-z0-9]{64})"),
+    *[Form((start.lower(),), rf"(?P<secret>{start}[{_WEB}]{{18,24}}\.[{_WEB}]{{6}}\.[{_WEB}]{{27,}}+)") for start in _DISCORD],
     *_vendor_forms(),
 )  # fmt: skip
 """The forms, each with the literals at which a match may begin."""

@@ -46,14 +46,16 @@ def _keys(*owners: str) -> tuple[Name, ...]:
 
 
 NAMES = (
-    *[Name((word,)) for word in ("password", "passwd", "passphrase", "passcode", "secret", "authorization", "credential", "cookie")],
-    *[Name((word,), Strength.WHOLE) for word in ("pass", "pwd", "auth", "jwt", "ssn", "cvv")],
+    *[Name((word,)) for word in ("password", "passwd", "passphrase", "passcode", "pwd", "secret", "authorization", "credential", "cookie")],
+    *[Name((word,), Strength.WHOLE) for word in ("pass", "auth", "jwt", "ssn", "cvv")],
     *[Name(words, Strength.WHOLE) for words in (("card", "number"), ("credit", "card"))],
+    *[Name((word,)) for word in ("contraseña", "contrasena", "passwort", "kennwort", "senha", "密码", "密碼", "口令")],
+    *[Name((owner, "pass")) for owner in ("db", "database", "key", "user")],
     Name(("connection", "string")),
     Name(("token",), Strength.COUNTED),
     *_keys("api", "access", "account", "private", "priv", "signing", "encryption", "auth", "service", "client", "db",
            "database", "master", "shared", "license", "storage"),
-    *[Name((word,), Strength.RANDOM) for word in ("key", "signature", "sig", "creds", "login")],
+    *[Name((word,), Strength.RANDOM) for word in ("key", "signature", "sig", "creds", "login", "pw")],
 )  # fmt: skip
 """All names, in lower case."""
 

@@ -15,10 +15,10 @@ Span = tuple[int, int]
 WHITE = r"(?:\s|\\++[nrt](?![A-Za-z]{2}))"
 QUOTE = r"(?:\\*+[\"'`]|%(?:25)?2[27]|&quot;|&\#3[49];)"
 _TYPE = r"&?'?(?:static )?(?:str|string|String|std::string|text|char|bytes|NSString)\b(?: ?\| ?None)?\*?"
-_OPERATOR = r"[?.:+|!]{0,3}+={1,3}+>?|:(?!:)|%(?:25)?3[AaDd]|->"
+_OPERATOR = r"[?.:+|!]{0,3}+={1,3}+>?|::?(?!:)|：|%(?:25)?3[AaDd]|->"
 _HEAD = re.compile(
-    rf"([\w-]{{0,40}}+)(?:\.assign)?(?:\[\d{{0,4}}\])?((?:{QUOTE}|\]){{0,2}}+){WHITE}{{0,8}}+"
-    rf"(?:(?::\s?)?{_TYPE}\s{{0,4}}(?==))?({_OPERATOR}|[,(>]|)({WHITE}{{0,8}}+(?:[|>][+-]?[ \t]{{0,3}}+\n\s{{0,20}}+)?)",
+    rf"([\w-]{{0,40}}+)(?:\.assign)?(?:\[\d{{0,4}}\])?((?:{QUOTE}|\]){{0,3}}+){WHITE}{{0,16}}+"
+    rf"(?:(?::\s?)?{_TYPE}\s{{0,4}}(?==))?({_OPERATOR}|[,(>]|)({WHITE}{{0,16}}+(?:[|>][+-]?[ \t]{{0,3}}+\n\s{{0,20}}+)?)",
     re.ASCII,
 )
 """What stands between a name and its value: the rest of the name, quotation marks, a type, an operator, white space."""
@@ -52,7 +52,7 @@ _CONTAINER = re.compile(r"\{[^{}]{0,4000}+\}?|\[[^\[\]]{0,4000}+\]?")
 _ARGUMENT = re.compile(r"[\"']?(?![-<$\[{%(|])[^\s\"'`\\]{3,}+")
 _TAG = re.compile(r"<[\w:.-]{0,38}\Z", re.ASCII)
 _OPTION = re.compile(r"-[\w-]{0,28}\Z", re.ASCII)
-_REVERSED = re.compile(r"[!=]==? ?(?:[\w.-]{0,30})\Z", re.ASCII)
+_REVERSED = re.compile(r"[!=]==? {0,2}(?:[\w.-]{0,30})\Z", re.ASCII)
 
 _TEMPLATE = re.compile(r"<[^<>\n]{1,60}>|\$?\{\{[^{}\n]{1,80}\}\}")
 """A placeholder with spaces in it."""
@@ -156,7 +156,9 @@ def value_after(text: str, low: str, start: int, end: int) -> Span | None:
         return None if quotes else _element(name)
     if operator:
         return _assigned(name)
-    return _after_option(name, suffix) if space and not quotes else None
+    if space and quotes:
+        return _argument(name)
+    return _after_option(name, suffix) if space else None
 
 
 def compared_before(text: str, low: str, start: int, end: int) -> Span | None:
@@ -268,6 +270,8 @@ def _is_secret_word(name: _Name, value: str) -> bool:
         return False
     if name.strength is Strength.RANDOM:
         return looks_random(value)
+    if name.spelling == "pwd" and value[0] in "/~":  # the working directory
+        return False
     if name.plural and _is_number(value):  # a count
         return False
     if _WORD.fullmatch(value):
