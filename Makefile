@@ -248,7 +248,7 @@ campaign: $(VENV)/.test
 crash: $(VENV)/.test
 	$(BIN)/python -m tests.crash --minutes $(MINUTES)
 
-# Snapshots of random and hostile live objects, for MINUTES: no crash, no exception, and no cost beyond the budget.
+# Random and hostile objects, journal lines, OTLP requests, files and SQL, for MINUTES: no crash, no exception, and no cost beyond the budget.
 fuzz: $(VENV)/.test
 	$(BIN)/python -X faulthandler -m tests.fuzz --minutes $(MINUTES)
 

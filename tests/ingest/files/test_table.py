@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import tooltrace as tt
 from tooltrace.cli import cli
 from tooltrace.ingest.files import import_file
-from tooltrace.ingest.files.table import parse_columns
+from tooltrace.ingest.files.table import header_of, parse_columns
 from tooltrace.recording.settings import Settings
 
 from .conftest import CallList
@@ -117,3 +117,7 @@ def test_a_csv_of_another_program_is_queried(tmp_path):
     assert (done.exit_code, done.stdout) == (0, "4 calls read from 1 file, 0 lines skipped.\n")
     with tt.connect(store) as db:
         assert db.execute("SELECT count(*) FROM tool_calls WHERE status = 'error'").fetchall() == [(3,)]
+
+
+def test_a_first_line_that_is_longer_than_a_field_may_be_is_no_header() -> None:
+    assert header_of(b"tool,at," + b"x" * 200_000) is None

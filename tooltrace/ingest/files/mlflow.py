@@ -17,7 +17,7 @@ import orjson
 
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record, ToolCall
-from tooltrace.ingest.files.reader import Format, TraceFile, parsed
+from tooltrace.ingest.files.reader import MALFORMED, Format, TraceFile, parsed
 from tooltrace.ingest.files.span_batches import SpanFileReader, evaluation, moment
 from tooltrace.ingest.spans.native import MARK
 from tooltrace.otel import attributes as names
@@ -45,7 +45,7 @@ def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
     for number, trace in _traces(source):
         try:
             yield from _records(source, assembled, number, trace)
-        except (ValueError, TypeError, AttributeError) as error:
+        except MALFORMED as error:
             source.skip(number, f"no trace of MLflow: {error}")
     yield from assembled.rest()
 
@@ -67,7 +67,7 @@ def _records(source: TraceFile, assembled: SpanFileReader, number: int, trace: d
     for span in spans:
         try:
             forms.append(replace(_span(span, session), resource=resource))
-        except (ValueError, TypeError, AttributeError, KeyError) as error:
+        except MALFORMED as error:
             source.skip(number, f"a span cannot be read: {error}")
     yield from assembled.spans(forms)
     yield from assembled.logs(number, _judgements(info))

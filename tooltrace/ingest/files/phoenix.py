@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Final, get_args
 
 from tooltrace.core.records import Record
-from tooltrace.ingest.files.reader import Format, TraceFile
+from tooltrace.ingest.files.reader import MALFORMED, Format, TraceFile
 from tooltrace.ingest.files.span_batches import SpanFileReader, evaluation, moment, nanoseconds
 from tooltrace.ingest.spans.native import MARK
 from tooltrace.otel.otlp.json import spans_from_json
@@ -49,7 +49,7 @@ def read_objects(source: TraceFile, settings: Settings, objects: Iterator[tuple[
     for number, item in objects:
         try:
             yield from _records(assembled, number, item)
-        except (ValueError, TypeError, AttributeError) as error:
+        except MALFORMED as error:
             source.skip(number, f"neither a span nor an annotation of Phoenix: {error}")
     yield from assembled.rest()
 

@@ -24,10 +24,13 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 """Maximum length of a line in bytes; longer lines are skipped, because a whole line is held in memory."""
 MAX_DOCUMENT_BYTES = 512 * 1024 * 1024
 """Maximum size in bytes of a file that is one JSON document over many lines."""
+MALFORMED: Final = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
+"""What reading raises for JSON with a member that is missing or has a value of another type."""
 _BOM: Final = b"\xef\xbb\xbf"
 
 __all__ = [
     "HEAD_BYTES",
+    "MALFORMED",
     "MAX_LINE_BYTES",
     "SkippedLine",
     "TraceFile",

@@ -83,7 +83,10 @@ def header_of(head: bytes) -> tuple[str, list[str]] | None:
     if line[:1] in ("{", "[") or "\0" in line or (not line.isprintable() and "\t" not in line):
         return None
     delimiter = max(_DELIMITERS, key=line.count)
-    names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
+    try:
+        names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
+    except csv.Error:  # a name that is longer than a field may be
+        return None
     return (delimiter, names) if len(names) > 1 else None
 
 
