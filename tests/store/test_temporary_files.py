@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import tooltrace as tt
+from tooltrace.cli import cli
 from tooltrace.exporters.atomic_file import AtomicFile
 from tooltrace.store.backup import backup, compact, restore
 from tooltrace.store.doctor import examine, mend
@@ -171,4 +173,9 @@ def test_no_file_is_ever_readable_for_others(
         tt.label(call_id="c1", correct=True)
         with open_reader(filled.database) as con:
             con.execute("SELECT count(*) FROM tool_calls").fetchall()
+    for command in ("export csv", "export jsonl", "export parquet", "export otlp-json", "report", "sql SELECT(1)"):
+        file = tmp_path / f"{command.replace(' ', '-')}.md"
+        done = CliRunner().invoke(cli, [*command.split(), "-o", str(file), "--store", str(filled.database)])
+        assert done.exit_code == 0, done.output
+        assert file.exists()
     assert modes == {}
