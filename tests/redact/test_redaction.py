@@ -244,6 +244,18 @@ def test_every_kind_of_secret_at(sinks: Sinks, place: str) -> None:
         assert where < 0, text[max(0, where - 300) : where + 80]
 
 
+def test_a_secret_in_the_identity_of_a_tool_or_a_labeler_is_found_nowhere(sinks: Sinks) -> None:
+    def tool() -> None: ...
+
+    tool.__doc__ = f"Search with password={SECRET}."
+    tt.trace_tool(tool)()
+    tt.trace_tool(lambda: 1, name=f"ask sk-{SECRET}", version=f"token={SECRET}", description=f"API key: {SECRET}")()
+    tt.trace_tool(lambda: 1, name="own", description=f"patient {SECRET}", redact=tt.Redaction(patterns=[SECRET]))()
+    tt.label(span_id="a" * 16, correct=True, labeler=f"bot token={SECRET}")
+    tt.correct(span_id="a" * 16, status="success", labeler=f"bot token={SECRET}")
+    assert SECRET not in sinks.read()
+
+
 @pytest.mark.parametrize("key", KEYS)
 def test_secrets_by_key(sinks: Sinks, key: str) -> None:
     tool = tt.trace_tool(lambda *a, **k: {"list": [{key: "hunter2-plain"}]})

@@ -7,7 +7,7 @@ from typing import Final, Literal, get_args
 from tooltrace.core.keywords import checked_keywords
 from tooltrace.core.records import Correction
 from tooltrace.errors import LabelError
-from tooltrace.labels.label import CLOCK, valid_text
+from tooltrace.labels.label import CLOCK, HUMAN, safe_labeler, valid_text
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.settings import Settings
 from tooltrace.redact.sanitizer import Sanitizer
@@ -44,7 +44,7 @@ def make_correction(
         span_id=valid_text(span_id),
         status=None if status == "recorded" else status,
         code=sanitizer.sanitize_text("code", code or None),
-        labeler=valid_text(labeler) or "human",
+        labeler=safe_labeler(settings, labeler or HUMAN),
         labeler_kind="person",
         reason=sanitizer.sanitize_text("reason", reason or None),
         corrected_at=CLOCK.now(),

@@ -61,12 +61,17 @@ def make_outcome(
         conversation_id=valid_text(conversation_id),
         correct=correct,
         score=None if score is None else valid_confidence(score),
-        labeler=valid_text(labeler) or labeler,
+        labeler=safe_labeler(settings, labeler),
         reason=Sanitizer((settings.redaction,), settings.field_limit).sanitize_text("reason", reason or None),
         labeled_at=CLOCK.now() if labeled_at is None else labeled_at,
         labeler_kind=labeler_kind or ("person" if labeler == HUMAN else None),
         target_kind="conversation" if conversation_id else "attempt" if span_id else "call",
     )
+
+
+def safe_labeler(settings: Settings, labeler: str) -> str:
+    """Return the name of a labeler without secrets."""
+    return valid_text(settings.redaction.redact_text(labeler)) or HUMAN
 
 
 def make_retraction(labeler: str, *, span_id: str | None = None, conversation_id: str | None = None) -> Outcome:
@@ -78,7 +83,7 @@ def make_retraction(labeler: str, *, span_id: str | None = None, conversation_id
     return Outcome(
         span_id=valid_text(span_id),
         conversation_id=valid_text(conversation_id),
-        labeler=valid_text(labeler) or labeler,
+        labeler=safe_labeler(get_recorder().settings, labeler),
         labeled_at=CLOCK.now(),
         labeler_kind="person" if labeler == HUMAN else None,
         target_kind="conversation" if conversation_id else "attempt",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -65,6 +66,8 @@ class ToolSpec:
     """The fields of every record of the tool that describe the tool."""
 
     def __post_init__(self) -> None:
+        for name in ("name", "version", "description"):
+            object.__setattr__(self, name, _without_secrets(getattr(self, name), self.redact))
         object.__setattr__(self, "span_name", f"{names.EXECUTE_TOOL} {self.name}")
         object.__setattr__(self, "start_attributes", start_attributes(self.name, self.tool_type))
         identity = {
@@ -103,6 +106,17 @@ class ToolSpec:
         supplied = dict(arguments)
         injected = [supplied.pop(name) for name in self.injected if name in supplied]
         return supplied, injected, call_id
+
+
+_MAY_HAVE_SECRET = re.compile(r"[\d:=@-]|\S{20}")
+"""What each secret has. Most names and descriptions are plain words, and need no search while a program is imported."""
+
+
+def _without_secrets(text: str | None, redaction: Redaction | None) -> str | None:
+    """Return the name, version or description of a tool without secrets: spans and logs have it from the start."""
+    if text is None or (redaction is None and _MAY_HAVE_SECRET.search(text) is None):
+        return text
+    return (Redaction() if redaction is None else redaction).redact_text(text)
 
 
 class ToolSettings(TypedDict, total=False):
