@@ -1,5 +1,6 @@
 """Trace an Agno agent without changing it: a tool fails, a person approves one call and declines another.
 
+Then call a tool through a registry of tooltrace, with Agno's names for the options.
 A script stands in for the model, so nothing uses the network.
 Run: pip install 'tooltrace-recorder[agno]' && python examples/agno_agent.py
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,17 @@ def read(path: str) -> str:
 def delete(path: str) -> str:
     """Delete a file."""
     return f"deleted {FILES.pop(path)!r}"
+
+
+def send(text: str, to: str = "") -> str:
+    """Send a text; a person says to whom."""
+    return f"{text!r} was sent to {to}"
+
+
+def log(function_name: str, function_call: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """Print each call."""
+    print("calling", function_name)
+    return function_call(**arguments)
 
 
 @dataclass
@@ -90,6 +102,11 @@ def main() -> None:
         run = agent.continue_run(run_response=run)
     print(run.content)
     agno.remove()
+
+    registry = tt.ToolRegistry(tool_call_limit=2, tool_hooks=[log])
+    registry.register(send, requires_user_input=True, user_input_fields=["to"], stop_after_tool_call=True)
+    waiting = registry.execute("send", {"text": "done"}, call_id="send_1")
+    print(registry.resume(waiting, inputs={"to": "ann"}, answered_by="clerk").text)
 
     with tt.connect() as db:
         db.sql(

@@ -7,28 +7,22 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import tooltrace as tt
+from tooltrace import ToolResponse, toolutil
 
 STOCK = {"A-17": 3, "B-2": 0}
 
 
 @tt.trace_tool(version="1")
-def check_stock(sku: str) -> dict[str, Any]:
+def check_stock(sku: str) -> ToolResponse:
     """Count the articles in stock."""
     if not sku.startswith(("A-", "B-")):
-        error = {
-            "code": "SKU_MALFORMED",
-            "message": f"{sku!r} is not an article number",
-            "retryable": False,
-            "suggestion": "Article numbers look like A-17. Ask the user for it.",
-        }
-        return {"success": False, "error": error}
+        advice = "Article numbers look like A-17. Ask the user for it."
+        return toolutil.Fail("SKU_MALFORMED", f"{sku!r} is not an article number", False, advice)
     if sku == "B-9":
-        busy = {"code": "TIMEOUT", "message": "the warehouse did not answer", "retryable": True}
-        return {"success": False, "error": busy}
-    return {"success": True, "data": {"sku": sku, "count": STOCK.get(sku, 0)}}
+        return toolutil.Fail("TIMEOUT", "the warehouse did not answer", True)
+    return toolutil.OK({"sku": sku, "count": STOCK.get(sku, 0)})
 
 
 def main() -> None:
@@ -37,8 +31,9 @@ def main() -> None:
     for number, sku in enumerate(("A-17", "17", "B-9")):
         call_id = f"call_{number}"
         with tt.context(call_id=call_id):
-            answer = tt.normalize(check_stock(sku))
-        print(answer.to_message(call_id)["content"], end="\n\n")
+            answer = check_stock(sku)
+        print(answer.to_message(call_id)["content"])
+        print(answer.to_message(call_id, "json"), end="\n\n")
 
     with tt.connect() as db:
         db.sql(

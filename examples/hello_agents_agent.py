@@ -1,5 +1,6 @@
 """Trace a HelloAgents agent without changing it: a missing note, an error in an old string, an open circuit.
 
+Then run the same agent with a tool whose imports are tooltrace's, in a registry of tooltrace.
 A script stands in for the model, so nothing uses the network.
 Run: pip install 'tooltrace-recorder[hello-agents]' && python examples/hello_agents_agent.py
 """
@@ -39,6 +40,24 @@ class ReadNote(Tool):
     def get_parameters(self) -> list[ToolParameter]:
         """Return the one parameter, a name."""
         return [ToolParameter(name="name", type="string", description="Name of the note.")]
+
+
+class Count(tt.Tool):
+    """A tool of the same form, with only its imports changed."""
+
+    def __init__(self) -> None:
+        super().__init__(name="count", description="Count the notes whose name begins with a text.")
+
+    def run(self, parameters: dict[str, Any]) -> tt.ToolResponse:
+        """Count the notes, and answer a missing parameter in its own words."""
+        if not parameters.get("start"):
+            return tt.ToolResponse.error(code=tt.ToolErrorCode.INVALID_PARAM, message="参数 'start' 不能为空")
+        found = [name for name in NOTES if name.startswith(parameters["start"])]
+        return tt.ToolResponse.success(text=f"{len(found)} notes", data={"names": found})
+
+    def get_parameters(self) -> list[tt.ToolParameter]:
+        """Return the one parameter, a text."""
+        return [tt.ToolParameter(name="start", type="string", description="The text.", required=True)]
 
 
 def weather(city: str) -> str:
@@ -87,6 +106,11 @@ def main() -> None:
     for _ in range(4):
         registry.execute_tool("read_note", '{"name": "diary"}')
     hello_agents.remove()
+
+    moved = tt.ToolRegistry()
+    moved.register_tool(Count())
+    script = Script(("count", {"start": "p"}), ("count", {}))
+    print(ReActAgent("counter", script, tool_registry=moved, config=config).run("count"))
 
     with tt.connect() as db:
         db.sql(

@@ -9,20 +9,26 @@ from __future__ import annotations
 import logging
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import tooltrace as tt
+from tooltrace import ToolResponse, ToolResult
 
 
 @tt.trace_tool
-def shell(command: str, tool_call_id: str) -> dict[str, Any]:
+def shell(command: str, tool_call_id: str) -> ToolResult:
     """Return what a command would print."""
-    common = {"tool_call_id": tool_call_id, "name": "shell", "execution_time": 0.02, "explanation": "look around"}
     if command == "cat report":
-        return {"output": "", "error": "cat: report: Permission denied", "system": None, **common}
+        return ToolResult(error="cat: report: Permission denied", tool_call_id=tool_call_id, name="shell")
     if command == "true":
-        return {"output": "", "error": None, "system": None, **common}
-    return {"output": "a.txt  b.txt", "error": None, "system": "2 files", **common}
+        return ToolResult(tool_call_id=tool_call_id, name="shell")
+    return ToolResult(
+        output="a.txt  b.txt",
+        system="2 files",
+        tool_call_id=tool_call_id,
+        name="shell",
+        execution_time=0.02,
+        explanation="look around",
+    )
 
 
 def main() -> None:
@@ -32,13 +38,13 @@ def main() -> None:
     for number, command in enumerate(("ls", "true", "cat report", "cat report")):
         call_id = f"call_{number}"
         with tt.context(call_id=call_id):
-            answer = tt.normalize(shell(command, call_id))
+            answer: ToolResponse = shell(command, call_id)
         if number == 3:  # the fault: the model receives only the output, which is empty
-            answer = tt.ToolResponse.success(answer.text if answer.ok else "")
+            answer = ToolResponse.success(answer.text if answer.ok else "")
         print(f"{command:12} -> {answer.to_message(call_id)['content']!r}")
 
     try:
-        tt.ToolResponse.success("4").to_message("")
+        ToolResponse.success("4").to_message("")
     except ValueError as error:
         print("refused:", error)
 

@@ -47,6 +47,13 @@ def test_members_of_two_protocols_are_refused() -> None:
         tt.ToolResult(outptu="x")  # type: ignore[call-arg]
 
 
+def test_sources_and_a_score_can_be_our_own() -> None:
+    score = tt.ConfidenceRules({"exact": 0.3}, base=0.5).score(["exact"])
+    response = tt.ToolResult(success=True, data=1, confidence=score, source=[tt.ToolSource(type="api", id="a")])
+    assert (response.confidence, response.signals) == (0.8, {"exact": 0.3})
+    assert response.sources == (tt.Source(type="api", id="a"),)
+
+
 def test_the_default_time_of_magic_is_unknown() -> None:
     response = tt.ToolResult(output="x", execution_time=0.0)
     assert (response.meta.duration_ms, response.stats) == (None, None)

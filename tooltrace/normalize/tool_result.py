@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tooltrace.core.response import ToolResponse
+from tooltrace.core.confidence import Score
+from tooltrace.core.response import Source, ToolResponse
 from tooltrace.normalize.member_reader import MemberReader
 from tooltrace.normalize.protocols import envelope, magic
 
@@ -47,8 +48,17 @@ class ToolResult:
             _refuse(about, "success=")
             return magic.read(MemberReader(_given(magic_members | shared)))
         _refuse({**magic_members, "output": output or None}, "no success=")
-        members = shared | {"confidence": confidence, "source": source, "nextAction": nextAction, "meta": meta}
+        members = shared | {"confidence": confidence, "source": _plain(source), "nextAction": nextAction, "meta": meta}
+        if isinstance(confidence, Score):
+            members["signals"] = confidence.signals
         return envelope.read(success, MemberReader(_given(members)))
+
+
+def _plain(source: Any) -> Any:
+    """Return the sources as dicts."""
+    if isinstance(source, Source):
+        return source.model_dump(exclude_none=True)
+    return [_plain(each) for each in source] if isinstance(source, list | tuple) else source
 
 
 def _given(members: dict[str, Any]) -> dict[str, Any]:
