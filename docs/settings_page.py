@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
-import textwrap
 
 from docs.docstrings import PARAMETER
 from docs.markdown import safe, table
@@ -20,14 +18,15 @@ def options_table() -> str:
 
 
 def defaults() -> dict[str, str]:
-    """Return the default of each option as it is written in the code; empty for one that is not a plain value."""
-    function = ast.parse(textwrap.dedent(inspect.getsource(configure))).body[0]
-    assert isinstance(function, ast.FunctionDef)
-    written = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
-    return {
-        argument.arg: f"`{ast.unparse(default)}`" if isinstance(default, ast.Constant | ast.BinOp) else ""
-        for argument, default in written
-    }
+    """Return the default of each option."""
+    return {each.name: _default(each.default) for each in inspect.signature(configure).parameters.values()}
+
+
+def _default(value: object) -> str:
+    """Return a default as code; an option that keeps its value where it is left out has none of its own."""
+    if repr(value) == "…":
+        return "not set"
+    return f"`{value:_}`" if isinstance(value, int) else f"`{value!r}`".replace("tooltrace.", "tt.")
 
 
 def described() -> dict[str, str]:
