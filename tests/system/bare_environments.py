@@ -25,7 +25,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENTS = {"base": "", "serve": "[serve]", "demo": "[demo]"}
-PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    "README.md",
+    # a page in Chinese has the code of the English one
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md") if ".zh." not in path.name),
+]
 FROM_NOTHING = {"README.md", "docs/reference/journal.md", "docs/tutorial.md"}
 """Pages whose reader begins in an empty folder; that of others has stores."""
 COMMANDS = "docs/reference/cli.md"
