@@ -25,7 +25,7 @@
 --   status        text   status that the tool reported; NULL if it reported none
 --   ending        text   how the attempt ended
 --   code          text   error code
---   field         text   first of these that has the text: arguments, error (message, suggestion, traceback), result (value or text), seen (text that the model received)
+--   field         text   first of these that has the text: arguments, error (message, suggestion, traceback), result (value, text or context), seen (text that the model received)
 --   before        text   up to 60 characters before the match
 --   match         text   the text that was found
 --   after         text   up to 140 characters after the match
@@ -45,7 +45,7 @@ found AS (
     SELECT
         started_at, tool, status, ending, code, conversation_id, agent, call_id, span_id,
         CAST(arguments AS TEXT) AS arguments, CAST(result AS TEXT) AS result, "text" AS result_text,
-        error_message, suggestion, traceback, seen_text
+        CAST(context AS TEXT) AS context_text, error_message, suggestion, traceback, seen_text
     FROM attempts
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
@@ -58,7 +58,8 @@ found AS (
         OR ($field IS NULL OR $field = 'error') AND (
             has_text(error_message, $text, $words) OR has_text(suggestion, $text, $words) OR has_text(traceback, $text, $words))
         OR ($field IS NULL OR $field = 'result') AND (
-            has_text("text", $text, $words) OR has_text(CAST(result AS TEXT), $text, $words))
+            has_text("text", $text, $words) OR has_text(CAST(result AS TEXT), $text, $words)
+            OR has_text(CAST(context AS TEXT), $text, $words))
         OR ($field IS NULL OR $field = 'seen') AND (
             has_text(seen_text, $text, $words) OR span_id IN (SELECT span_id FROM received))
       )
@@ -80,7 +81,8 @@ located AS (
                 has_text(error_message, $text, $words) OR has_text(suggestion, $text, $words) OR has_text(traceback, $text, $words))
                 THEN 'error'
             WHEN ($field IS NULL OR $field = 'result') AND (
-                has_text(result_text, $text, $words) OR has_text(result, $text, $words)) THEN 'result'
+                has_text(result_text, $text, $words) OR has_text(result, $text, $words)
+                OR has_text(context_text, $text, $words)) THEN 'result'
             ELSE 'seen'
         END AS field,
         r.received_text
@@ -96,7 +98,8 @@ chosen AS (
             WHEN field = 'error' AND has_text(suggestion, $text, $words) THEN suggestion
             WHEN field = 'error' THEN traceback
             WHEN field = 'result' AND has_text(result_text, $text, $words) THEN result_text
-            WHEN field = 'result' THEN result
+            WHEN field = 'result' AND has_text(result, $text, $words) THEN result
+            WHEN field = 'result' THEN context_text
             WHEN has_text(seen_text, $text, $words) THEN seen_text
             ELSE received_text
         END AS body

@@ -68,6 +68,14 @@ def test_a_text_finds_the_attempts_that_contain_it(con, text, params, found):
     assert [row["call_id"] for row in answer(con, text, **params)] == found
 
 
+def test_ids_of_a_protocol_are_found_in_the_context(engine, make):
+    con = engine(
+        make(call_id="a", text="rows", result="[1]", context='{"traceId":"tool_001"}'), make(call_id="b", text="x")
+    )
+    (row,) = answer(con, "tool_001")
+    assert (row["call_id"], row["field"], row["match"]) == ("a", "result", "tool_001")
+
+
 def test_the_text_around_the_first_match_is_cut(engine, make):
     con = engine(make(text="x" * 100 + " needle " + "y" * 300 + " needle"))
     (row,) = answer(con, "NEEDLE")
