@@ -25,7 +25,7 @@ def both(con: Any, engine: Any, database: str, name: str, by: Any = None, **give
         for column, mine, other in zip(duck.columns, duck.types, house.types, strict=True)
     ]
     assert not [found for found in kinds if found[1] != found[2]]
-    return duck.rows, house.rows
+    return duck.fetchall(), house.rows
 
 
 def address(engine: Any, database: str) -> Address:

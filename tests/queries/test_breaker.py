@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from datetime import datetime, timedelta
 
 import duckdb
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tests.queries.answers import run
 from tooltrace.analysis import find
 from tooltrace.errors import BadParameter
+from tooltrace.recording.circuit_breaker import CircuitBreaker
 from tooltrace.store.macros import create_macros
 
 START = datetime(2026, 3, 1, 12)
@@ -137,6 +139,41 @@ def test_any_history_is_replayed_as_if_stepped_through(steps, threshold, recover
     assert replayed == stepped(attempts, threshold, recovery_timeout)
     assert row["blocked_good"] == row["would_block"] - row["prevented"]
     assert row["failures"] == sum(failed for _, _, failed in attempts)
+
+
+def failing(share, outage=(0, 0), n=1000, seed=1):
+    """Whether each of ``n`` attempts fails, 40 s apart: by chance, and nearly always during the ``outage``."""
+    chance = random.Random(seed)
+    return [chance.random() < (0.97 if outage[0] <= place < outage[1] else share) for place in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("failed", "helps"),
+    [
+        pytest.param(failing(0.05, (400, 600)), True, id="an outage of two hours"),
+        pytest.param(failing(0.02, (200, 900)), True, id="an outage of eight hours"),
+        pytest.param([True] * 300, True, id="a tool that never worked"),
+        *(pytest.param(failing(p, seed=seed), False, id=f"{p} by chance") for p, seed in ((0.05, 1), (0.5, 2), (0.9, 3))),
+        pytest.param([True] * 19, None, id="too few attempts"),
+    ],
+)  # fmt: skip
+def test_a_breaker_is_recommended_for_outages_and_not_for_independent_failures(failed, helps):
+    rows = ", ".join(
+        f"('t', '{i:04}', {i}, 1, TIMESTAMP '2026-03-01' + to_seconds({40 * i}), 1000.0, "
+        f"'{'error' if fails else 'success'}', 'returned')"
+        for i, fails in enumerate(failed)
+    )
+    CON.execute(f"CREATE OR REPLACE TABLE attempts AS SELECT * FROM (VALUES {rows}) AS t{COLUMNS}")
+    (row,) = answer(CON)
+    recommended, *counted = (row[f"recommended{name}"] for name in ("", "_prevented", "_blocked_good"))
+    if not helps:
+        assert [recommended, *counted] == ["none" if helps is False else None, None, None]
+        return
+    numbers = {name: int(value) for name, value in (part.split("=") for part in recommended.split(", "))}
+    assert repr(CircuitBreaker(**numbers)) == f"CircuitBreaker({recommended})"
+    (replayed,) = answer(CON, **numbers)
+    assert counted == [replayed["prevented"], replayed["blocked_good"]], "what the query counts for these numbers"
+    assert counted[0] > max(0.5 * sum(failed), 5 * counted[1])
 
 
 COLUMNS = "(tool, span_id, cluster_hash, attempt, started_at, duration_ms, status, ending)"

@@ -105,7 +105,7 @@ def test_query_store_releases_the_store(stored, make):
     first = query_store(store, "failure_rate")
     second = query_store(store, "failure_rate")
     assert first.rows == second.rows
-    assert first.project("attempts, failures").fetchall() == [(2, 1)]
+    assert first.select("attempts", "failures").rows == [(2, 1)]
 
 
 def test_query_store_keeps_the_order_of_rows(stored, make):
