@@ -3,7 +3,7 @@
 -- One row per tool, the most urgent first: tools that are failing now, then by excess_low, the lower limit of the number
 -- of failed calls beyond the baseline of the tool. Tools for which it is not above 0 follow in the order of hurt_ms, the
 -- time in failed calls. A call failed if its last finished attempt failed. Attempts that did not finish are left out, with
--- the time in them.
+-- the time in them. A tool whose calls were all refused has no row: see refusals.
 --
 -- A tool is failing now if its last calls all failed and chance does not explain that many, neither at the baseline nor at
 -- the rate of its other calls: fewer than 0.05 such runs are expected. See incidents for those that ended.
@@ -63,6 +63,7 @@
 --   code             text                   error code of most failed calls since changed_at, without a change of all failed calls
 --   message          text                   error message of the last failed call with that code, at most 500 characters
 --   last_called_at   time                   start of the last finished attempt
+--   refused          aside                  attempts left out: refused, the tool was not run
 --   pattern          parts                  message with <text>, <url>, <path>, <id> and <n> for the parts that vary
 -- important: failed_calls, rate, changed_at, code, message, excess_failures, calls, hurt_ms, cost_ms
 -- hidden: failed_calls
@@ -154,6 +155,18 @@ timed AS (
         text_key(row(/* by names */ tool, /* end by */ 1)) AS grp,
         quantile_cont(ms, 0.95) FILTER (WHERE NOT from_cache) AS p95
     FROM scoped
+    GROUP BY ALL
+),
+refusals AS (
+    SELECT text_key(row(/* by names */ tool, /* end by */ 1)) AS grp, count(*) AS refused
+    FROM (
+        SELECT /* by */ tool, /* end by */ 1 AS one
+        FROM attempts
+        WHERE ending = 'refused'
+          AND ($since IS NULL OR started_at >= $since)
+          AND ($until IS NULL OR started_at < $until)
+          AND ($tool IS NULL OR tool = $tool)
+    ) AS refused_attempts
     GROUP BY ALL
 ),
 -- grp: a number of the group, faster to group and to join by than its names
@@ -339,11 +352,12 @@ counted AS (
     GROUP BY ALL
 ),
 with_intervals AS (
-    SELECT c.*, t.p95, k.clusters, k.effective,
+    SELECT c.*, t.p95, k.clusters, k.effective, CAST(coalesce(r.refused, 0) AS BIGINT) AS refused,
         CASE WHEN c.failed_calls = 0 THEN 0.0 ELSE c.failed_calls * c.cost_ms END AS hurt_ms
     FROM counted AS c
     JOIN timed AS t ON t.grp = c.grp
     JOIN clustered AS k ON k.grp = c.grp
+    LEFT JOIN refusals AS r ON r.grp = c.grp
 ),
 -- 95 % interval of the rate
 bounded AS (
@@ -503,6 +517,7 @@ SELECT
     nullif(code, '') AS code,
     nullif(message, '') AS message,
     make_timestamp(last_us) AS last_called_at,
+    refused,
     message_pattern(nullif(message, '')) AS pattern
 FROM with_excess
 ORDER BY CASE WHEN open_failures > 0 THEN 0 ELSE 1 END, greatest(coalesce(excess_low, 0), 0) DESC, coalesce(hurt_ms, 0) DESC, failed_calls DESC, calls DESC,

@@ -160,10 +160,14 @@ def test_the_same_id_in_another_conversation_is_another_call(engine, make):
 
 def test_unfinished_and_untimed_attempts(engine, make):
     con = engine(
-        make(status=None, ending="cancelled"), make(status="error", duration_ms=None), make(duration_ms=float("nan"))
+        make(status=None, ending="cancelled"),
+        *(make(status=None, ending="refused", tool=tool) for tool in ("search", "search", "never_run")),
+        make(status="error", duration_ms=None),
+        make(duration_ms=float("nan")),
     )
     (row,) = answer(con)
     assert (row["calls"], row["failed_calls"], row["hurt_ms"], row["p95"]) == (2, 1, None, None)
+    assert row["refused"] == 2, "apart, and a tool that never ran has no row"
 
 
 def test_groups_of_agents_share_the_hurt(engine, make):
