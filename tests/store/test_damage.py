@@ -286,6 +286,11 @@ def test_a_full_disk_damages_nothing(tmp_path: Path, call: Any) -> None:
         with contextlib.suppress(StoreError):  # what matters is that it harms nothing
             fold(store)
         assert examine(store).asides == ()
+        with contextlib.suppress(OSError), (tmp_path / "rest").open("wb", buffering=0) as rest:
+            while rest.write(b"x" * 512):
+                pass
+        with pytest.raises(StoreError, match="No space left on device"), open_reader(store):
+            pass
         subprocess.run(["mount", "-o", "remount,size=64m", tmp_path], check=True)
         fold(store)
         with open_reader(store) as db:

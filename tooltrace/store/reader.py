@@ -9,7 +9,7 @@ import os
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
@@ -305,16 +305,22 @@ def _repair(paths: StorePaths, lock: Lock) -> bool:
 def _open(
     paths: StorePaths, until: Mapping[str, int], *, journals_only: bool = False, cursors: bool = True
 ) -> DuckDBPyConnection:
-    con = connect(paths)
-    try:
-        limit_memory(con)
-        _attach_views(con, paths, until, stored=not journals_only and paths.database.exists(), cursors=cursors)
-    except duckdb.Error as error:
-        con.close()
-        raise explained(error, paths.database) from error
-    except BaseException:
-        con.close()
-        raise
+    with ExitStack() as failed:
+        try:
+            con = connect(paths)
+            failed.callback(con.close)
+            limit_memory(con)
+            _attach_views(con, paths, until, stored=not journals_only and paths.database.exists(), cursors=cursors)
+        except duckdb.Error as error:
+            raise explained(error, paths.database) from error
+        except StoreError:  # some are OSErrors too
+            raise
+        except OSError as error:
+            raise StoreError(
+                f"cannot read the store {paths.database}: lines that are not folded need a temporary file, and it cannot be "
+                f"written ({error.strerror or error}): free space on its disk"
+            ) from error
+        failed.pop_all()
     return con
 
 

@@ -18,7 +18,7 @@ import orjson
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.ingest.files.reader import MALFORMED, Format, TraceFile, parsed
-from tooltrace.ingest.files.span_batches import SpanFileReader, evaluation, moment
+from tooltrace.ingest.files.span_batches import SpanFileReader, evaluation, moment, well_formed
 from tooltrace.ingest.spans.native import MARK
 from tooltrace.otel import attributes as names
 from tooltrace.otel.span_data import EventData, LogData, SpanData, SpanStatus
@@ -66,7 +66,7 @@ def _records(source: TraceFile, assembled: SpanFileReader, number: int, trace: d
     forms: list[SpanData] = []
     for span in spans:
         try:
-            forms.append(replace(_span(span, session), resource=resource))
+            forms.append(well_formed(replace(_span(span, session), resource=resource)))
         except MALFORMED as error:
             source.skip(number, f"a span cannot be read: {error}")
     yield from assembled.spans(forms)

@@ -14,7 +14,7 @@ from typing import Any, Final, get_args
 
 from tooltrace.core.records import Record
 from tooltrace.ingest.files.reader import MALFORMED, Format, TraceFile
-from tooltrace.ingest.files.span_batches import SpanFileReader, evaluation, moment, nanoseconds
+from tooltrace.ingest.files.span_batches import SpanFileReader, evaluation, moment, nanoseconds, well_formed
 from tooltrace.ingest.spans.native import MARK
 from tooltrace.otel.otlp.json import spans_from_json
 from tooltrace.otel.span_data import EventData, SpanData, SpanStatus
@@ -69,7 +69,7 @@ def _records(assembled: SpanFileReader, number: int, item: dict[str, Any]) -> It
     elif "annotator_kind" in item:
         yield from assembled.logs(number, _annotation(item))
     else:
-        yield from assembled.spans([_span(item)])
+        yield from assembled.spans([well_formed(_span(item))])
 
 
 def _raise(reason: str) -> None:
