@@ -132,7 +132,7 @@ def test_every_query_leads_on_to_a_command_that_exists(name, run):
         assert set(words[2:]) <= {"--tool", "{tool}"}
         assert len(words) == 2 or "tool" in [each.name for each in find(words[1]).header.parameters]
     else:
-        assert words[0] == "show"
+        assert words[0] in ("show", "tail")
 
 
 def test_the_next_command_takes_its_values_from_the_rows_and_quotes_them():

@@ -45,9 +45,9 @@ from tooltrace.normalize.transports.http_status import STATUSES, of_status, retr
 Code = str
 
 
-def summarize(exc: BaseException, retryable: tuple[type[BaseException], ...] = ()) -> ExceptionSummary:
+def summarize(exc: BaseException) -> ExceptionSummary:
     """Return the summary with ``retryable`` as the response has it: stated, else advised by the code."""
-    summary = reader.summarize(exc, retryable)
+    summary = reader.summarize(exc)
     return summary._replace(retryable=value_error_pair.of_exception(summary._asdict()).error.retryable)
 
 
@@ -561,11 +561,6 @@ def test_the_tables_name_existing_classes() -> None:
         kind = getattr(sys.modules[module], member, None)
         assert isinstance(kind, type), name
         assert f"{kind.__module__}.{kind.__qualname__}" == name
-
-
-def test_the_users_retryable_classes_are_retryable() -> None:
-    assert summarize(KeyError("k"), (LookupError,)).retryable is True
-    assert summarize(KeyError("k"), (OSError,)).retryable is False
 
 
 class Plain(Exception):
