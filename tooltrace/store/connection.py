@@ -24,7 +24,8 @@ QUERY_MEMORY: Final = "TOOLTRACE_QUERY_MEMORY"
 THREAD_MIB: Final = 128
 """Memory of a limited query for which it may use a further thread: each thread has buffers of its own."""
 
-_WRITABLE: Final = f"STORAGE_VERSION {quote_literal(STORAGE_VERSION)}, RECOVERY_MODE 'no_wal_writes'"
+_WITH_LOG: Final = f"STORAGE_VERSION {quote_literal(STORAGE_VERSION)}"
+_WRITABLE: Final = f"{_WITH_LOG}, RECOVERY_MODE 'no_wal_writes'"
 
 _QUOTED: Final = re.compile(r'"[^"]*"')
 _LOCKED: Final = re.compile(r"Conflicting lock is held in (.*?) ?\(PID (\d+)\)|Conflicting lock is held")
@@ -101,9 +102,9 @@ def attach(con: duckdb.DuckDBPyConnection, paths: StorePaths, *, read_only: bool
             con.execute("SET checkpoint_on_detach = 'DISABLED'; SET wal_autocheckpoint = '1 TB'")
         if not read_only and not paths.database.exists():
             _create_file(con, paths)
-        con.execute(
-            f"ATTACH {quote_literal(str(paths.database))} AS {STORE} ({'READ_ONLY' if read_only else _WRITABLE})"
-        )
+        # a log that another program left is replayed in DuckDB's own way: a damaged one crashed DuckDB 2.0.1 otherwise
+        options = "READ_ONLY" if read_only else _WITH_LOG if paths.wal.exists() else _WRITABLE
+        con.execute(f"ATTACH {quote_literal(str(paths.database))} AS {STORE} ({options})")
     except duckdb.Error as error:
         raise explained(error, paths.database) from error
     except OSError as error:
