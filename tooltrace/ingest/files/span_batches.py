@@ -54,9 +54,9 @@ def well_formed(form: SpanData) -> SpanData:
     """Return ``form``, made of JSON of others. Raises TypeError or ValueError where a part is not what it must be."""
     if not isinstance(form.description, str | None):
         raise TypeError(f"the message of the status must be text; got {type(form.description).__name__}")
-    for holder in (form, *form.events):
-        if not isinstance(holder.attributes, dict):
-            raise TypeError(f"attributes must be an object; got {type(holder.attributes).__name__}")
+    for attributes in (form.attributes, *(event.attributes for event in form.events)):
+        if not isinstance(attributes, dict):
+            raise TypeError(f"attributes must be an object; got {type(attributes).__name__}")
     if not all(0 <= time < 2**63 for time in (form.start_ns, form.end_ns, *(event.time_ns for event in form.events))):
         raise ValueError("a time must be nanoseconds since 1970 in 64 bits")
     return form
