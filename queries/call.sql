@@ -23,7 +23,7 @@
 --   first_item_ms   ms     streams: milliseconds from the start to the first item
 --   consumer_ms     ms     streams: milliseconds that the consumer used between items
 --   status          text   status that the tool reported: success, partial or error; unknown where it reported none
---   ending          text   how the attempt ended: returned, raised, cancelled, abandoned, paused, declined or expired
+--   ending          text   how the attempt ended: returned, raised, cancelled, abandoned, paused, declined, expired or refused
 --   code            text   error code, such as TIMEOUT
 --   error_type      text   class of the exception, or the error type that the response names
 --   error_message   text   error message, redacted; for a partial result, the reason why it is partial
@@ -32,7 +32,7 @@
 --   suggestion      text   the tool's advice on how to correct the error
 --   user_message    text   error message for the person who uses the agent
 --   confidence      share  the tool's confidence that its result is right, 0 to 1
---   next_action     text   the tool's advice on the next action
+--   next_action     text   next action that the tool stated; unknown where it stated none
 --   cached          flag   whether the result came from a cache
 --   text            text   the result as text
 --   explanation     text   the tool's explanation of its result
@@ -53,9 +53,9 @@
 --   rule_grade      text   reliability of the reading: certain, heuristic, or unread where nothing states whether the tool worked
 --   status_recorded  text  the status as it was recorded, where a correction changed the reading; else unknown
 --   service         text   name of the service that recorded the call
---   release         text   release of that service
---   environment     text   where that service ran
---   model           text   model that asked for the call
+--   release         text   release of that service, as its operator names it
+--   environment     text   where that service ran, such as staging or production
+--   model           text   name of the model that asked for the call, where it is known
 --   host            text   name of the machine that recorded the call
 --   pid             count  process id of the recorder
 --   trace_id        text   OpenTelemetry trace id, 32 hex digits

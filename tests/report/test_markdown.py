@@ -9,8 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from tooltrace.analysis.sides import Comparison
 from tooltrace.core.visible import visible_name
-from tooltrace.report import build_report, compare, fixed_range
+from tooltrace.report import build_report, fixed_range
 from tooltrace.report.i18n import Translations
 from tooltrace.report.markdown import as_markdown, code, table
 
@@ -99,7 +100,7 @@ def test_a_long_comparison_shows_the_changed_rows(tmp_path):
     at = [NOW - timedelta(days=3), NOW - timedelta(hours=1)]
     unchanged = [call(tool=f"a{n}", started_at=when) for n in range(100) for when in at]
     mended = [call(tool="z", started_at=when, status=how) for when, how in zip(at, ("error", "success"), strict=True) for _ in range(60)]  # fmt: skip
-    found = build_report(write(tmp_path / "long.duckdb", *unchanged, *mended), compare("2d"))
+    found = build_report(write(tmp_path / "long.duckdb", *unchanged, *mended), Comparison.parse(None, "2d"))
     lines = as_markdown(found, Translations("en")).splitlines()
     rows = [line for line in lines if line.startswith("| `")]
     assert len(rows) == 50

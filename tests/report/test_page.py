@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.grids import covering
-from tooltrace.report import build_report, compare, fixed_range
+from tooltrace.analysis.sides import Comparison
+from tooltrace.report import build_report, fixed_range
 from tooltrace.report.html import as_html
 from tooltrace.report.i18n import Translations
 from tooltrace.report.js_bundle import assert_inline_safe, bundle
@@ -31,7 +32,7 @@ def made(past, demo, foul, built, tmp_path_factory):
         "past": as_html(built(past, "10d"), Translations("en")),
         "demo": as_html(built(demo), Translations("en")),
         "foul": as_html(built(foul), Translations("zh")),
-        "compared": as_html(build_report(past, compare("7d")), Translations("zh")),
+        "compared": as_html(build_report(past, Comparison.parse(None, "7d")), Translations("zh")),
     }
     for name, text in texts.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")

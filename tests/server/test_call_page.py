@@ -220,7 +220,7 @@ def test_a_queue_prefers_calls_that_teach_something_about_calibration_and_says_s
     assert "checked" in text
     text = client.get("/label?tool=silent&n=5").text
     assert "No unlabelled call in this time range reports a confidence." in text
-    assert "Label these 5 calls" in text
+    assert "Label 5 calls" in text
     assert "say the most about calibration" not in text
 
 

@@ -144,7 +144,8 @@ def test_two_versions_are_compared_by_conversations_that_use_them(client):
         text.count('class="pair') == client.get("/diff", params={"a": "one", "b": "two"}).text.count('class="pair') > 2
     )
     assert "No conversations have only one" in client.get("/diff", params={**versions, "version": "3"}).text
-    compared = unescape(client.get("/compare", params=versions).text)
+    sides = {"before": "version:1.2", "after": "version:2.0", "since": "all"}
+    compared = unescape(client.get("/compare", params=sides).text)
     assert 'href="/diff?before_version=1.2&version=2.0&since=all"' in compared
 
 

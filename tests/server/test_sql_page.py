@@ -73,7 +73,7 @@ def test_it_runs_with_the_button_and_with_the_keyboard(new_processes, opened, pa
     opened()
     run(page, TOOLS)
     assert [row[:2] for row in rows(page)] == [["fetch", "2"], ["search", "1"]]
-    assert "2 rows" in page.inner_text("#status")
+    assert "rows: 2" in page.inner_text("#status")
     page.fill("#q", "SELECT 42 AS answer")
     page.press("#q", "Control+Enter")
     until(page, "document.querySelector('#result th')?.textContent === 'answer'")

@@ -344,6 +344,6 @@ def test_an_installed_package_adds_a_store_by_an_entry_point(tmp_path: Path) -> 
 
 def test_every_query_has_a_description() -> None:
     for name, query in catalogue().items():
-        given = {each.name: "x" for each in query.header.parameters if each.required}
+        given = {each.name: "7d" if each.name == "after" else "x" for each in query.header.parameters if each.required}
         statement = query.statement(None, **given)
         assert (statement.name, statement.groups) == (name, query.groups())

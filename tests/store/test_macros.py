@@ -17,7 +17,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from tooltrace.analysis import find
 from tooltrace.core.codes import ADVICE, next_step
-from tooltrace.store.connection import attach, connect, detach
+from tooltrace.store.connection import attach, checkpoint, connect, detach
 from tooltrace.store.fold import fold
 from tooltrace.store.macros import MACROS, create_macros, with_definitions, without_definitions
 from tooltrace.store.paths import StorePaths
@@ -95,6 +95,7 @@ def test_a_store_without_macros_is_read_and_gets_them_at_the_next_fold(
     for name in NAMES:
         con.execute(f"DROP MACRO store.{name}")
     con.execute("DELETE FROM store.meta WHERE key = 'views'")
+    checkpoint(con)
     detach(con)
     con.close()
     assert not in_file(store) & NAMES

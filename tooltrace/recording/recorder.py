@@ -40,6 +40,7 @@ from tooltrace.recording.snapshots import ResponseSnapshot, ValueSnapshot
 from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.recording.tracebacks import take_frames
 from tooltrace.recording.worker import Worker
+from tooltrace.redact.redaction import load_rules
 from tooltrace.redact.snapshot import snapshot
 
 # bound once: looked up at each call, they take longer
@@ -79,6 +80,7 @@ class Recorder:
         self._provider: Any = _NOT_LOOKED_UP
         self._pipeline = pipeline_for(None)
         self._reset_write_mode()
+        load_rules()
         forking.register(self)
 
     def _reset_write_mode(self) -> None:

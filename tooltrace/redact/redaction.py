@@ -181,6 +181,11 @@ class Redaction:
         return text
 
 
+def load_rules() -> None:
+    """Load the rules for secrets: a call may end while the interpreter shuts down, when nothing can be imported."""
+    _search()
+
+
 @cache
 def _search() -> Any:
     from tooltrace.redact import secret_search  # imported here to keep `import tooltrace` fast
