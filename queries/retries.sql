@@ -109,7 +109,7 @@ call_totals AS (
         call_number,
         count(*) FILTER (WHERE finished) AS attempts_n,
         count(*) FILTER (WHERE NOT finished AND NOT refused) AS unfinished,
-        count(*) FILTER (WHERE refused) AS refused,
+        count(*) FILTER (WHERE refused) AS refused_n,
         count(*) FILTER (WHERE failed) AS failures,
         count(*) FILTER (WHERE finished AND tool_ms IS NULL) AS untimed,
         sum(tool_ms) FILTER (WHERE finished) AS spent_ms,
@@ -138,7 +138,7 @@ repeated_ends AS (
         finished,
         failed,
         tool_ms,
-        attempts_n, unfinished, refused, failures, untimed, spent_ms, flagged_again, flagged_good, unflagged_again, unflagged_good, flagged,
+        attempts_n, unfinished, refused_n, failures, untimed, spent_ms, flagged_again, flagged_good, unflagged_again, unflagged_good, flagged,
         gaps, violations, zero_gaps, shrinking_gaps, waits_asked, ignored
     FROM (SELECT c.*, t.* EXCLUDE (call_number) FROM chained AS c JOIN call_totals AS t ON t.call_number = c.call_number) AS with_totals
     WHERE span_id = end_span
@@ -170,7 +170,7 @@ repeated_clusters AS (
         sum(ignored) AS ignored,
         sum(untimed) AS untimed,
         sum(unfinished) AS unfinished,
-        sum(refused) AS refused
+        sum(refused_n) AS refused
     FROM repeated_ends
     GROUP BY ALL
 ),
@@ -190,7 +190,7 @@ single_totals AS (
         count(*) FILTER (WHERE failed AND retryable) AS flagged,
         count(*) FILTER (WHERE finished AND tool_ms IS NULL) AS untimed,
         count(*) FILTER (WHERE NOT finished AND NOT refused) AS unfinished,
-        count(*) FILTER (WHERE refused) AS refused
+        count(*) FILTER (WHERE refused) AS refused_n
     FROM single_ends
     GROUP BY ALL
 ),
@@ -241,7 +241,7 @@ counted_rows AS (
     SELECT /* by names */ tool, /* end by */ text_key(row(/* by names */ tool, /* end by */ 1)) AS grp, calls, calls AS attempts,
         0 AS retried, 0 AS recovered, gave_up, wasted_ms, spent_ms, 0 AS flagged_again, 0 AS flagged_good, flagged,
         0 AS unflagged_again, 0 AS known_good, 0 AS gaps, 0 AS violations, 0 AS zero_gaps, 0 AS shrinking_gaps, 0 AS waits_asked,
-        0 AS ignored, untimed, unfinished, refused, NULL AS again_before, NULL AS good_before, NULL AS known_before
+        0 AS ignored, untimed, unfinished, refused_n AS refused, NULL AS again_before, NULL AS good_before, NULL AS known_before
     FROM single_totals
 ),
 counted AS (
