@@ -85,7 +85,7 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
         started_at,
         span_id,
         epoch_us(started_at) AS at_us,
-        tool_version AS release,
+        tool_version AS used_version,
         code,
         error_message,
         status = 'error' AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
@@ -123,7 +123,7 @@ multi_calls AS (
         max(CASE WHEN failed THEN at_us END) AS last_failed_us,
         max(at_us) AS at_us,
         min(at_us) AS first_us,
-        max(release) AS release,
+        max(used_version) AS used_version,
         CASE WHEN arg_max(failed, attempt_order(attempt, started_at, span_id))
             THEN arg_max(coalesce(code, ''), attempt_order(attempt, started_at, span_id)) END AS code,
         CASE WHEN arg_max(failed, attempt_order(attempt, started_at, span_id))
@@ -142,7 +142,7 @@ call_totals AS NOT MATERIALIZED (
         CASE WHEN failed THEN at_us END AS last_failed_us,
         at_us,
         at_us AS first_us,
-        release,
+        used_version,
         CASE WHEN failed THEN coalesce(code, '') END AS code,
         CASE WHEN failed THEN left(error_message, 500) END AS message
     FROM scoped
@@ -203,7 +203,7 @@ parts AS (
             /* by names */ tool, /* end by */
             call_tool,
             CAST(floor((at_us - w.first_us) * 4e3 / (1 + w.last_us - w.first_us)) AS BIGINT) AS part,
-            release,
+            used_version,
             code,
             count(*) AS calls,
             count(*) FILTER (WHERE failed) AS failed_calls,
@@ -408,7 +408,7 @@ group_changes AS (
 sides AS (
     SELECT
         p.grp,
-        p.release,
+        p.used_version,
         p.code,
         sum(CASE WHEN p.part <= c.last_before THEN p.calls ELSE 0 END) AS before_calls,
         sum(CASE WHEN p.part <= c.last_before THEN p.failed_calls ELSE 0 END) AS before_failed,
@@ -421,7 +421,7 @@ sides AS (
         sum(CASE WHEN c.last_worked_us IS NULL OR p.first_failed_us > c.last_worked_us THEN p.failed_calls ELSE 0 END) AS last_failures
     FROM parts AS p
     JOIN group_changes AS c ON c.grp = p.grp
-    GROUP BY p.grp, p.release, p.code
+    GROUP BY p.grp, p.used_version, p.code
 ),
 causes AS (
     SELECT
@@ -436,7 +436,7 @@ causes AS (
         max(CASE WHEN s.place = 1 AND s.after_failed > 0 THEN s.message END) AS message
     FROM (
         SELECT *, row_number() OVER (PARTITION BY grp ORDER BY code_failed DESC, code DESC NULLS LAST,
-            last_failed_us DESC NULLS LAST, release DESC NULLS LAST) AS place
+            last_failed_us DESC NULLS LAST, used_version DESC NULLS LAST) AS place
         FROM (SELECT *, sum(after_failed) OVER (PARTITION BY grp, code) AS code_failed FROM sides) AS counted_codes
     ) AS s
     GROUP BY s.grp
@@ -444,17 +444,17 @@ causes AS (
 -- the version of most calls before the change, and of most failed calls after it
 releases AS (
     SELECT grp,
-        max(CASE WHEN before_place = 1 AND before_calls > 0 THEN release END) AS version_before,
-        max(CASE WHEN after_place = 1 AND after_failed > 0 THEN release END) AS version_since
+        max(CASE WHEN before_place = 1 AND before_calls > 0 THEN used_version END) AS version_before,
+        max(CASE WHEN after_place = 1 AND after_failed > 0 THEN used_version END) AS version_since
     FROM (
         SELECT *,
-            row_number() OVER (PARTITION BY grp ORDER BY before_calls DESC, release) AS before_place,
-            row_number() OVER (PARTITION BY grp ORDER BY after_failed DESC, release) AS after_place
+            row_number() OVER (PARTITION BY grp ORDER BY before_calls DESC, used_version) AS before_place,
+            row_number() OVER (PARTITION BY grp ORDER BY after_failed DESC, used_version) AS after_place
         FROM (
-            SELECT grp, release, sum(before_calls) AS before_calls, sum(after_failed) AS after_failed
+            SELECT grp, used_version, sum(before_calls) AS before_calls, sum(after_failed) AS after_failed
             FROM sides
-            WHERE release IS NOT NULL
-            GROUP BY grp, release
+            WHERE used_version IS NOT NULL
+            GROUP BY grp, used_version
         ) AS released
     ) AS placed
     GROUP BY grp

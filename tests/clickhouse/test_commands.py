@@ -87,7 +87,7 @@ def test_report(stores: tuple[str, str]) -> None:
 
 def test_report_compared(stores: tuple[str, str]) -> None:
     begin, middle, end = (at(stores, part) for part in (0.1, 0.5, 0.9))
-    asked = ["report", "--format", "json", "-o", "-", "--compare", f"{begin}/{middle}..{middle}/{end}"]
+    asked = ["report", "--format", "json", "-o", "-", "--compare", f"{begin}..{middle} {middle}..{end}"]
     mine, theirs = (json.loads(output_of(store, *asked)) for store in stores)
     assert alike(mine, theirs)
     assert "fetch" in json.dumps(theirs)

@@ -113,6 +113,8 @@ def test_both_engines_agree_on_one_tool_in_a_time_range(
     since = one(small, "SELECT min(started_at) + INTERVAL 3 DAY FROM tool_calls")
     until = one(small, "SELECT min(started_at) + INTERVAL 9 DAY FROM tool_calls")
     window = {"since": since, "until": until, "tool": "fetch", "min_n": 3}
+    if name == "compare":  # its windows have their own start
+        takes -= {"since", "until"}
     given = {**needed(small, name), **{key: value for key, value in window.items() if key in takes}}
     duck, house = both(small, engine, SMALL, name, **given)
     assert not differences(duck, house)[:5]
