@@ -106,10 +106,9 @@ def lenient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(faults_module, "raise_faults", False)
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Path]:
-    """A fresh store that the process records into."""
-    path = tmp_path / "t.duckdb"
+@contextmanager
+def recording_into(path: Path) -> Iterator[Path]:
+    """Record into a fresh store, with no option of an earlier test."""
     before, config._given = config.active_recorder, {}
     faults.drain()
     tt.configure(store=path)
@@ -117,6 +116,13 @@ def store(tmp_path: Path) -> Iterator[Path]:
     tt.shutdown()
     with config._lock.current:
         config.active_recorder, config._given = before, {}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Path]:
+    """A fresh store that the process records into."""
+    with recording_into(tmp_path / "t.duckdb") as path:
+        yield path
 
 
 def records(store: Path) -> list[Record]:

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 import tooltrace as tt
+from tests.conftest import recording_into
 from tooltrace.demo.history import record_history
 
 NOW = datetime.now(UTC)
 
 
 @pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    store = tmp_path_factory.mktemp("history") / "demo.duckdb"
-    tt.configure(store=store)
-    calls = record_history(NOW, days=10, seed=7)
-    tt.flush()
-    with tt.connect(store) as db:
-        assert db.sql("SELECT count(DISTINCT call_id) FROM tool_calls").fetchall() == [(calls,)]
-        assert db.sql("SELECT count(*) FROM losses").fetchall() == [(0,)]
-    return store
+def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with recording_into(tmp_path_factory.mktemp("history") / "demo.duckdb") as store:
+        calls = record_history(NOW, days=10, seed=7)
+        tt.flush()
+        with tt.connect(store) as db:
+            assert db.sql("SELECT count(DISTINCT call_id) FROM tool_calls").fetchall() == [(calls,)]
+            assert db.sql("SELECT count(*) FROM losses").fetchall() == [(0,)]
+        yield store
 
 
 def by_tool(history: Path, query: tt.QueryName) -> dict[str, dict[str, object]]:

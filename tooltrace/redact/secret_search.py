@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from tooltrace.redact.literal_positions import Search, literal_positions
+from ahocorasick import Automaton
+
 from tooltrace.redact.secret_forms import FORMS, Form
 from tooltrace.redact.secret_names import NAME_OF, strength_of
 from tooltrace.redact.secret_values import Span, compared_before, is_secret_value, may_have_value, value_after
@@ -27,21 +28,27 @@ _HIDDEN = re.compile(r"\\u(?:00[2-7]|01(?:7f|3[01])|212a)", re.IGNORECASE)
 class _Literal(NamedTuple):
     """What a literal may be the beginning of."""
 
+    length: int
     is_name: bool
     forms: tuple[Form, ...]
 
 
 @cache
-def _tables() -> tuple[Search, tuple[_Literal, ...]]:
-    """Return the search for all literals, and what each of them may begin."""
+def _literals() -> Automaton:
+    """Return the automaton that finds the literals in a text, overlapping ones too, with the position of the last character.
+
+    It reads a text once for all literals. It keeps Python's lock: a thread that waits for the lock in a library of Rust or
+    C++ while the interpreter ends would abort the process.
+    """
     forms: dict[str, list[Form]] = defaultdict(list)
     for form in FORMS:
         for literal in form.literals:
             forms[literal].append(form)
-    literals = sorted({*forms, *NAME_OF})
-    return literal_positions(literals), tuple(
-        [_Literal(text in NAME_OF, tuple(forms.get(text, ()))) for text in literals]
-    )
+    automaton = Automaton()
+    for text in {*forms, *NAME_OF}:
+        automaton.add_word(text, _Literal(len(text), text in NAME_OF, tuple(forms.get(text, ()))))
+    automaton.make_automaton()
+    return automaton
 
 
 def secrets_in(text: str) -> Iterator[Span]:
@@ -49,12 +56,11 @@ def secrets_in(text: str) -> Iterator[Span]:
 
     What a form or a name has matched is not searched again for the same form, or for a name: that would be quadratic.
     """
-    search, literals = _tables()
     low = fold(text)
     named = 0
     matched: dict[Form, int] = {}
-    for number, start, end in search(low):
-        is_name, forms = literals[number]
+    for last, (length, is_name, forms) in _literals().iter(low):
+        start, end = last + 1 - length, last + 1
         for form in forms:
             if start >= matched.get(form, 0) and (span := form.find(text, start)) is not None:
                 matched[form] = span[1]
@@ -70,10 +76,9 @@ def may_have_secret(text: str) -> bool:
     """Whether ``text`` may contain a secret, also one that is seen only when ``text`` is parsed as JSON."""
     if "\\u" in text and _HIDDEN.search(text):  # ``pass\u0077ord`` is "password" once the JSON is parsed
         return True
-    search, literals = _tables()
     low = fold(text)
-    for number, start, end in search(low):
-        is_name, forms = literals[number]
+    for last, (length, is_name, forms) in _literals().iter(low):
+        start, end = last + 1 - length, last + 1
         if is_name and may_have_value(text, low, start, end):
             return True
         if any(form.find(text, start) is not None for form in forms):
