@@ -137,6 +137,38 @@ def test_an_agent_of_langgraph_is_recorded_with_its_thread_and_name(store: Path,
     assert (call.agent, call.conversation_id) == ("clerk", "t7")
 
 
+@pytest.mark.parametrize(
+    ("configured", "answered", "expected"),
+    [("m-1", "m-1-2026", "m-1"), (None, "m-1-2026", "m-1-2026"), (None, None, None)],
+)
+def test_a_call_has_the_model_that_asked_for_it(
+    store: Path, calls: Calls, configured: str | None, answered: str | None, expected: str | None
+) -> None:
+    pytest.importorskip("langchain.agents")
+    from langchain.agents import create_agent
+    from langchain_core.language_models import FakeMessagesListChatModel
+    from langchain_core.messages import AIMessage
+
+    class Model(FakeMessagesListChatModel):
+        model_name: str | None = None
+
+        def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+            return self
+
+    def run(name: str | None, answer: str | None, thread: str) -> None:
+        said = {} if answer is None else {"model_name": answer}
+        wanted = [{"name": "add", "args": {"a": n, "b": 2}, "id": f"c{n}"} for n in range(2)]
+        asking = AIMessage("", tool_calls=wanted, response_metadata=said)
+        agent = create_agent(Model(responses=[asking, AIMessage("3")], model_name=name), [add])
+        handler = {"callbacks": [recorder], "configurable": {"thread_id": thread}}
+        agent.invoke({"messages": [("user", "1 + 2?")]}, handler)
+
+    recorder = ToolTraceCallbackHandler()
+    run("other", None, "before")  # the same ids in another conversation
+    run(configured, answered, "chat")
+    assert [call.model for call in calls()] == ["other", "other", expected, expected]
+
+
 def test_a_pause_for_a_person_is_not_a_failure(config: dict[str, Any], calls: Calls) -> None:
     errors = pytest.importorskip("langgraph.errors")
 

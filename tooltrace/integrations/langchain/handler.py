@@ -6,13 +6,15 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from contextvars import ContextVar
 from functools import cache, lru_cache
+from itertools import chain
 from threading import RLock
 from typing import Any, Unpack
 from uuid import UUID
 
 from tooltrace.core.keywords import checked_keywords
+from tooltrace.core.lru import LruMap
 from tooltrace.faults import suppress_faults
-from tooltrace.integrations.framework_call import FrameworkCall
+from tooltrace.integrations.framework_call import FrameworkCall, text_or_none
 from tooltrace.normalize.exceptions.control_flow import ending_of
 from tooltrace.recording.tool_spec import ToolSettings, ToolSpec, named_spec
 
@@ -30,6 +32,8 @@ _MAX_OPEN_CALLS = 10_000
 _CONVERSATIONS = ("thread_id", "session_id", "conversation_id")
 """Names of the conversation in a run's metadata, as LangGraph and applications use them."""
 _AGENT = "lc_agent_name"
+_MODEL = "ls_model_name"
+"""Name of the model in the metadata of its run, as it was configured; tools do not receive it."""
 
 
 class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused-ignore]
@@ -46,8 +50,35 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
         self._options = options
         named_spec("", **options)  # raises for invalid options early
         self._running: OrderedDict[UUID, FrameworkCall] = OrderedDict()
+        self._models: LruMap[tuple[str | None, str | None]] = LruMap(_MAX_OPEN_CALLS)
+        """The model and the conversation of each run of a model that is under way."""
+        self._asked: LruMap[str] = LruMap(_MAX_OPEN_CALLS)
+        """The model that asked for a call, by the conversation and the id of the call."""
         self._lock = RLock()
         self._spec = lru_cache(maxsize=1024)(self._spec_of)
+
+    def on_chat_model_start(
+        self, *_given: Any, run_id: UUID, metadata: Mapping[str, Any] | None = None, **_more: Any
+    ) -> None:
+        """Remember which model the run calls, and in which conversation."""
+        with suppress_faults("begin"):
+            known = metadata or {}
+            self._models.put(run_id, (text_or_none(known.get(_MODEL)), _conversation(known)))
+
+    def on_llm_end(self, response: Any, *, run_id: UUID, **_more: Any) -> None:
+        """Remember the calls that the model asked for: the tools run outside of its run."""
+        with suppress_faults("begin"):
+            configured, conversation = self._models.pop(run_id) or (None, None)
+            for answer in chain.from_iterable(response.generations):
+                message: Any = getattr(answer, "message", None)
+                for wanted in getattr(message, "tool_calls", ()):
+                    model = configured or message.response_metadata.get("model_name")
+                    if model is not None and wanted.get("id") is not None:
+                        self._asked.put((conversation, wanted["id"]), str(model))
+
+    def on_llm_error(self, *_given: Any, run_id: UUID, **_more: Any) -> None:
+        """Forget the run of a model that failed."""
+        self._models.pop(run_id)
 
     def on_tool_start(
         self,
@@ -65,13 +96,15 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
             spec = self._spec(str(described.get("name") or more.get("name") or "tool"), described.get("description"))
             arguments = {"input": input_str} if inputs is None else dict(inputs)
             known = metadata or {}
+            conversation, call_id = _conversation(known), text_or_none(more.get("tool_call_id"))
             call = FrameworkCall(
                 spec,
                 arguments,
                 style=STYLE,
-                call_id=more.get("tool_call_id"),
+                call_id=call_id,
                 agent=known.get(_AGENT),
-                conversation=next((known[key] for key in _CONVERSATIONS if known.get(key) is not None), None),
+                conversation=conversation,
+                model=self._asked.get((conversation, call_id)),
             )
             call.enter()
             self._remember(run_id, call)
@@ -111,6 +144,10 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
         return named_spec(tool, **options)
 
 
+def _conversation(metadata: Mapping[str, Any]) -> str | None:
+    return next((text for key in _CONVERSATIONS if (text := text_or_none(metadata.get(key))) is not None), None)
+
+
 def _unfit_arguments(error: BaseException) -> bool:
     """Whether LangChain raised ``error`` while it validated the arguments, before the tool ran."""
     trace = error.__traceback__
@@ -131,6 +168,16 @@ class ProcessHandler(ToolTraceCallbackHandler):
     @property
     def ignore_agent(self) -> bool:
         """Whether LangChain skips this handler for tools."""
+        return not self.on
+
+    @property
+    def ignore_chat_model(self) -> bool:
+        """Whether LangChain skips this handler at the start of a model."""
+        return not self.on
+
+    @property
+    def ignore_llm(self) -> bool:
+        """Whether LangChain skips this handler at the end of a model."""
         return not self.on
 
 
