@@ -6,21 +6,19 @@ caller.
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # signal.getsignal() spells the handler by its repr, which may run code of a recorded object
 import logging
 import os
+import signal
 import sys
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from opcode import opmap
 from threading import get_ident, main_thread
 from types import CodeType, FunctionType, MethodType, TracebackType
 from typing import Any, NamedTuple
 
-_RAISE = opmap.get("RAISE_VARARGS")
 _name_of = type.__dict__["__name__"].__get__
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 
@@ -32,30 +30,22 @@ def pass_on_signal(error: BaseException) -> None:
 
 
 def raised_by_signal(error: BaseException) -> bool:
-    """Return whether a signal raised ``error``.
+    """Return whether a signal raised ``error``: only in the main thread, where Python runs signal handlers.
 
-    True where the traceback passes through a handler that is installed now, and for a KeyboardInterrupt of Python's
-    default SIGINT handler. The default handler has no frame of its own, so its KeyboardInterrupt is recognised by an
-    innermost frame that was not at a ``raise`` statement.
+    True for a KeyboardInterrupt, also for one that a recorded object raises by itself, and where the traceback passes
+    through a handler that is installed now.
     """
-    if get_ident() != main_thread().ident:  # Python runs signal handlers in the main thread only
+    if get_ident() != main_thread().ident:
         return False
-    handlers = _handlers()
+    if issubclass(type(error), KeyboardInterrupt):
+        return True
+    handlers = {_code_of(signal.getsignal(number)) for number in signal.valid_signals()}
     trace: TracebackType | None = _traceback_of(error)
-    innermost = trace
     while trace is not None:
         if trace.tb_frame.f_code in handlers:
             return True
-        innermost, trace = trace, trace.tb_next
-    if not issubclass(type(error), KeyboardInterrupt) or innermost is None:
-        return False
-    return _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler and not _at_raise(innermost)
-
-
-def _handlers() -> set[CodeType]:
-    """Return the code objects of all signal handlers that the application installed."""
-    codes = (_code_of(_signal.getsignal(number)) for number in _signal.valid_signals())
-    return {code for code in codes if code is not None}
+        trace = trace.tb_next
+    return False
 
 
 def _code_of(handler: Any) -> CodeType | None:
@@ -64,11 +54,6 @@ def _code_of(handler: Any) -> CodeType | None:
     if type(handler) is MethodType:
         handler = handler.__func__
     return handler.__code__ if type(handler) is FunctionType else None
-
-
-def _at_raise(trace: TracebackType) -> bool:
-    """Return whether the frame of ``trace`` was at a ``raise`` statement."""
-    return trace.tb_frame.f_code.co_code[trace.tb_lasti] == _RAISE
 
 
 logger = logging.getLogger("tooltrace")

@@ -29,7 +29,7 @@ class Custom(BaseException):
     """A class of exception that nobody knows."""
 
 
-CLASSES = (ValueError, TypeError, SystemExit, KeyboardInterrupt, asyncio.CancelledError, GeneratorExit, Custom)
+CLASSES = (ValueError, TypeError, SystemExit, asyncio.CancelledError, GeneratorExit, Custom)
 _SPECIAL = (
     "__repr__ __str__ __iter__ __len__ __getattribute__ __getattr__ __hash__ __eq__ __bool__ __getitem__ __contains__ "
     "__int__ __float__ __index__ __fspath__ __bytes__ __format__ __reduce__ __deepcopy__ __copy__ __array__ __dir__ "
