@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -120,7 +119,7 @@ def trace_tool(
         rules=rules,
         inject=inject,
     )
-    decorator = _Decorator(name, options, _checked_breaker(breaker), bare=tool is not None)
+    decorator = _Decorator(name, options, _checked_breaker(breaker))
     return decorator if tool is None else decorator(tool)
 
 
@@ -131,16 +130,12 @@ def _checked_breaker(breaker: Any) -> CircuitBreaker | None:
 
 
 class _Decorator:
-    """The decorator that ``trace_tool`` returns when it is called with options only.
+    """The decorator that ``trace_tool`` returns when it is called with options only."""
 
-    ``bare``: whether ``trace_tool`` was called with the tool, and so refers to it too.
-    """
-
-    def __init__(self, name: str | None, options: ToolSettings, breaker: CircuitBreaker | None, *, bare: bool) -> None:
+    def __init__(self, name: str | None, options: ToolSettings, breaker: CircuitBreaker | None) -> None:
         self._name = name
         self._breaker = breaker
         self._options = options
-        self._bare = bare
 
     @overload
     def __call__(self, tool: Callable[P, R], /) -> Callable[P, R]: ...
@@ -149,11 +144,9 @@ class _Decorator:
     @overload
     def __call__(self, tool: staticmethod[P, R], /) -> staticmethod[P, R]: ...
     def __call__(self, tool: Any, /) -> Any:
-        # counted before anything else refers to the tool: a function that a server has registered has one reference more
-        references = sys.getrefcount(tool) - _NEW_REFERENCES - (_BARE_REFERENCES if self._bare else 0)
         if isinstance(tool, classmethod | staticmethod):
             return type(tool)(self(tool.__func__))
-        framework = tool_objects.framework_of(tool, references)
+        framework = tool_objects.framework_of(tool)
         if framework is not None:
             name = getattr(tool, "__name__", None) or getattr(tool, "name", None) or getattr(tool, "tool_name", None)
             raise ConfigError(
@@ -168,26 +161,6 @@ class _Decorator:
         # inside the recording, which records the refusals of the breaker
         run = tool if self._breaker is None else self._breaker.guard(tool, _code_of(tool), spec.name, spec.rules)
         return _wrap(run, spec)
-
-
-class _ReferenceProbe:
-    """A callable that counts the references to its argument, as ``_Decorator`` does."""
-
-    def __call__(self, tool: Any, /) -> int:
-        return sys.getrefcount(tool)
-
-
-_NEW_REFERENCES = _ReferenceProbe()(lambda: None)
-"""References to a function that was just defined, counted inside a decorator."""
-
-
-@checked_keywords()
-def _decorate_bare(tool: Any, /) -> int:
-    return _ReferenceProbe()(tool)
-
-
-_BARE_REFERENCES = _decorate_bare(lambda: None) - _NEW_REFERENCES
-"""Further references where the decorator is used bare, as ``trace_tool`` is."""
 
 
 def spec_of(tool: Callable[..., Any], name: str | None = None, options: ToolSettings | None = None) -> ToolSpec:
