@@ -364,6 +364,7 @@ def test_a_child_forked_during_a_read_does_not_affect_it(
         else:
             with reading(paths) as db:
                 assert db.sql("SELECT count(*) FROM tool_calls").fetchall() == [(2,)]
+            os._exit(0)
         """
     )
     assert output.splitlines() == ["[(1,)]", "1", "0"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import logging
 import os
 import time
@@ -72,7 +71,8 @@ SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = '{STORE}
 """The tables and views of the database, with their schemas."""
 
 _log = logging.getLogger("tooltrace")
-_leased: dict[int, DuckDBPyConnection] = {}
+_inherited: list[DuckDBPyConnection] = []
+"""Connections that this process, a forked child, may not free: DuckDB's threads exist only in the parent."""
 
 
 @contextmanager
@@ -125,7 +125,6 @@ def open_reader(
 @contextmanager
 def _lease(con: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
     pid = os.getpid()
-    _leased[id(con)] = con
     try:
         yield con
     except duckdb.Error as error:  # of a query inside the block
@@ -133,10 +132,10 @@ def _lease(con: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
             raise damage from error
         raise
     finally:
-        # a child that was forked inside the block leaves the connection alone, see ``_abandon_readers_after_fork``
         if pid == os.getpid():
-            del _leased[id(con)]
             _close(con)
+        else:
+            _inherited.append(con)
 
 
 def materialize(
@@ -414,17 +413,3 @@ def _close(con: DuckDBPyConnection) -> None:
         if is_attached(con):
             detach(con)
             con.close()
-
-
-def _abandon_readers_after_fork() -> None:
-    """Leak inherited connections in a forked child.
-
-    Freeing one would wait for threads that exist only in the parent, so an extra reference prevents it.
-    """
-    for con in _leased.values():
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(con))
-    _leased.clear()
-
-
-if hasattr(os, "register_at_fork"):  # Windows has no forks
-    os.register_at_fork(after_in_child=_abandon_readers_after_fork)
