@@ -4,7 +4,7 @@
 
     TooltraceError
     ├── ConfigError            a setting that cannot be used
-    │   └── UnknownOption      a keyword argument that the function does not have
+    │   └── UnknownOption      an option that a tool does not have
     ├── LabelError             a label, or a source of labels, that cannot be used
     ├── MessageError           a message to the model without a call id, or of an unknown style
     ├── ReviewError            a person's answer that does not fit the waiting call
@@ -92,9 +92,9 @@ class ConfigError(TooltraceError, ValueError):
 
 
 class UnknownOption(ConfigError, TypeError):
-    """A keyword argument that the function does not have, such as a misspelled one. The message suggests a name.
+    """An option that a tool does not have, such as a misspelled one. The message suggests a name.
 
-    Raised by: the functions of ``tooltrace``, such as ``context``, ``configure`` and ``trace_tool``.
+    Raised by: ``TraceLogger``, ``tool`` and ``ToolRegistry``.
     """
 
 

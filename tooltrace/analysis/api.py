@@ -11,7 +11,6 @@ from tooltrace.analysis import query_store
 from tooltrace.analysis.dimensions import ATTRIBUTES
 from tooltrace.analysis.names import DimensionName, QueryName
 from tooltrace.analysis.parameters import QueryOptions
-from tooltrace.core.keywords import checked_keywords
 from tooltrace.errors import BadParameter
 from tooltrace.recording import config
 from tooltrace.store.base import Store, open_store
@@ -29,7 +28,6 @@ def attribute(name: str) -> AttributeName:
     return AttributeName(f"{ATTRIBUTES}.{name}")
 
 
-@checked_keywords()
 def connect(store: str | os.PathLike[str] | None = None, *, journals_only: bool = False) -> ReadConnection:
     """Open a read-only connection to the store: ``with tt.connect() as db: db.sql("SELECT …")``.
 

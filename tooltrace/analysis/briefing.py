@@ -14,7 +14,6 @@ from tooltrace.analysis.catalog import find
 from tooltrace.analysis.parameters import Time
 from tooltrace.analysis.proportion import Proportion
 from tooltrace.analysis.verdict import is_failing
-from tooltrace.core.keywords import checked_keywords
 from tooltrace.core.plural import format_count
 from tooltrace.core.visible import visible_evidence
 from tooltrace.errors import BadParameter
@@ -34,7 +33,6 @@ HEADING: Final = (
 )
 
 
-@checked_keywords()
 def briefing(
     tools: Iterable[str] | None = None,
     tokens: int = 400,

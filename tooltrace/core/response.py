@@ -377,7 +377,7 @@ class ToolResponse(_Positional):
         return cls.from_dict(json.loads(json_str))
 
     @classmethod
-    @named_options
+    @named_options(ResponseFields)
     def success(
         cls,
         text: str = "",
@@ -390,7 +390,7 @@ class ToolResponse(_Positional):
         return cls(status="success", text=text, data=data, stats=stats, context=context, **cast("Any", fields))
 
     @classmethod
-    @named_options
+    @named_options(ResponseFields)
     def partial(
         cls,
         text: str = "",
@@ -436,7 +436,7 @@ def is_response(value: Any) -> bool:
     return is_subclass(ToolResponse, type(value))
 
 
-@named_options
+@named_options(ErrorFields)
 def _error(
     cls: type[_R],
     code: str = UNSET,

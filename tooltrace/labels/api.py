@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tooltrace.core.keywords import checked_keywords
 from tooltrace.errors import LabelError
 from tooltrace.labels.label import LabelerKind
 from tooltrace.recording import config
@@ -19,7 +18,6 @@ Judge = Callable[[dict[str, Any]], Any]
 """Function that accepts a row of ``tool_calls`` and returns its judgement; None when it cannot judge."""
 
 
-@checked_keywords()
 def outcome_from(
     source: str | Judge,
     *,

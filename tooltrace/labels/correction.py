@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final, Literal, get_args
 
-from tooltrace.core.keywords import checked_keywords
 from tooltrace.core.records import Correction
 from tooltrace.errors import LabelError
 from tooltrace.labels.label import CLOCK, HUMAN, safe_labeler, valid_text
@@ -51,7 +50,6 @@ def make_correction(
     )
 
 
-@checked_keywords()
 def correct(
     *,
     call_id: str | None = None,

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, get_args
 
 from tooltrace.core.confidence import valid_confidence
-from tooltrace.core.keywords import checked_keywords
 from tooltrace.core.records import Outcome
 from tooltrace.errors import LabelError
 from tooltrace.recording.config import get_recorder
@@ -126,7 +125,6 @@ def _check(judged: str | None, correct: Any, score: Any) -> None:
         raise LabelError(f"the score of {judged} must be from 0 to 1; got {score!r}")
 
 
-@checked_keywords()
 def label(
     *,
     call_id: str | None = None,

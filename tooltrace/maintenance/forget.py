@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from tooltrace.core.keywords import checked_keywords
 from tooltrace.maintenance.exported_files import forget_in_exports
 from tooltrace.recording import config
 from tooltrace.store.base import open_store
@@ -15,7 +14,6 @@ from tooltrace.store.forget import forget as forget_in_store
 from tooltrace.store.scratch import sweep_file
 
 
-@checked_keywords()
 def forget(
     *,
     conversation_id: str | None = None,

@@ -9,7 +9,6 @@ import msgspec
 
 from tooltrace import faults
 from tooltrace.core.response import ToolResponse, is_response
-from tooltrace.core.valid_models import with_changes
 from tooltrace.faults import pass_on_signal
 from tooltrace.normalize.member_reader import ByMemberNames
 from tooltrace.normalize.result_view import snapshot_result, view_of
@@ -187,8 +186,8 @@ def _with_rule_name(response: ToolResponse, rule: Rule) -> ToolResponse:
     A success that states nothing about its outcome stays ``unread``: the rule of a message without such a member marks it.
     """
     unread = response.status == "success" and response.meta.rule_grade == "unread"
-    meta = with_changes(response.meta, rule=rule.name, rule_grade="unread" if unread else rule.grade)
-    return with_changes(response, meta=meta)
+    grade = "unread" if unread else rule.grade
+    return response.model_copy(update={"meta": response.meta.model_copy(update={"rule": rule.name, "rule_grade": grade})})
 
 
 def _look_inside(response: ToolResponse, rule: Rule, rules: Sequence[Rule], depth: int) -> ToolResponse:
@@ -216,16 +215,16 @@ def _merged(outer: ToolResponse, inner: ToolResponse, rule: Rule) -> ToolRespons
 
     The rule's name tells where: outer rule, slash, inner rule.
     """
-    name = f"{rule.name}/{inner.meta.rule}"
-    return with_changes(
-        outer,
-        status=inner.status,
-        code=inner.code,
-        failure=inner.failure,
-        reason=outer.reason or inner.reason,
-        next_action=outer.next_action or inner.next_action,
-        next_action_advised=outer.next_action is None and inner.next_action_advised,
-        confidence=inner.confidence if outer.confidence is None else outer.confidence,
-        stats={**(inner.stats or {}), **(outer.stats or {})} or None,
-        meta=with_changes(outer.meta, rule=name, rule_grade=inner.meta.rule_grade),
-    )
+    inside = {"rule": f"{rule.name}/{inner.meta.rule}", "rule_grade": inner.meta.rule_grade}
+    found = {
+        "status": inner.status,
+        "code": inner.code,
+        "failure": inner.failure,
+        "reason": outer.reason or inner.reason,
+        "next_action": outer.next_action or inner.next_action,
+        "next_action_advised": outer.next_action is None and inner.next_action_advised,
+        "confidence": inner.confidence if outer.confidence is None else outer.confidence,
+        "stats": {**(inner.stats or {}), **(outer.stats or {})} or None,
+        "meta": outer.meta.model_copy(update=inside),
+    }
+    return outer.model_copy(update=found)

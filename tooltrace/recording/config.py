@@ -16,7 +16,7 @@ from opentelemetry.util.types import AttributeValue
 
 from tooltrace.core import message
 from tooltrace.core.forking import ForkSafeLock
-from tooltrace.core.keywords import UNSET, checked_keywords
+from tooltrace.core.keywords import UNSET
 from tooltrace.core.plural import format_count
 from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError, StoreError, StoreLocked, UnwrittenCalls
@@ -87,7 +87,6 @@ def _keeping_left_out(func: F) -> F:
     return cast("F", call)
 
 
-@checked_keywords()
 @_keeping_left_out
 def configure(
     *,
@@ -119,7 +118,7 @@ def configure(
     An option that is left out keeps the value of an earlier call; without one it has its default.
 
     A process that never calls ``configure`` records with the defaults. Raises ConfigError for an option that cannot be
-    used, and UnknownOption for one that does not exist; the configuration then stays unchanged.
+    used; the configuration then stays unchanged.
 
     ``store``: path of the DuckDB file; default ``$TOOLTRACE_STORE``, else ``./tooltrace.duckdb``. None records no
     history. With ``clickhouse://host/database``, queries run there, and records are written to the journal beside the

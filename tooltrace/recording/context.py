@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from opentelemetry.baggage import set_baggage
 from opentelemetry.context.context import Context
 
-from tooltrace.core.keywords import checked_keywords
 from tooltrace.errors import ConfigError
 
 
@@ -55,7 +54,6 @@ EMPTY = CallContext()
 current: ContextVar[CallContext] = ContextVar("tooltrace_context", default=EMPTY)
 
 
-@checked_keywords(hint="Pass an attribute of your own as attributes={{{name!r}: …}}")
 @contextmanager
 def context(
     *,
@@ -70,7 +68,7 @@ def context(
     A value that is left out is inherited from the enclosing block. ``call_id`` is the model's id of the call; the same
     id again is the next attempt of the call. ``agent``: name of the agent that makes the calls. ``model``: name of the
     model that asks for them. ``attributes`` are recorded with every call, beside those of the enclosing blocks. Raises
-    UnknownOption for another name, and ConfigError for ``attributes`` that are not a mapping.
+    ConfigError for ``attributes`` that are not a mapping.
     """
     if attributes is not None and not (
         isinstance(attributes, Mapping) and all(isinstance(name, str) for name in attributes)

@@ -14,7 +14,6 @@ from dataclasses import replace
 from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType, MethodType
 from typing import Any, ParamSpec, TypeVar, overload
 
-from tooltrace.core.keywords import checked_keywords
 from tooltrace.errors import ConfigError
 from tooltrace.normalize import Rule
 from tooltrace.otel import sdk_internals
@@ -66,7 +65,6 @@ def trace_tool(
     inject: str | Iterable[str] = (),
     breaker: CircuitBreaker | None = None,
 ) -> _Decorator: ...
-@checked_keywords()
 def trace_tool(
     tool: Any = None,
     /,

@@ -10,7 +10,7 @@ from typing import Any, Self, Unpack
 
 from opentelemetry.context.context import Context
 
-from tooltrace.core.keywords import checked_keywords
+from tooltrace.core.keywords import named_options
 from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError
 from tooltrace.faults import faults, pass_on_signal, suppress_faults
@@ -41,7 +41,7 @@ class TraceLogger:
     be used is unknown in the record, and a warning is logged once.
     """
 
-    @checked_keywords(hint="The name of a tool is the first argument of call() and record()")
+    @named_options(ToolSettings)
     def __init__(self, **options: Unpack[ToolSettings]) -> None:
         named_spec("tool", **options)  # raises for an unusable value, before the first call
         self._options = options

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
 from tooltrace.core.confidence import Score, valid_confidence
+from tooltrace.core.keywords import require_known
 from tooltrace.core.response import Source
 from tooltrace.errors import ConfigError, near
 from tooltrace.normalize import Rule, checked_rules
@@ -136,6 +137,7 @@ class ToolSettings(TypedDict, total=False):
 
 def named_spec(name: str, **options: Unpack[ToolSettings]) -> ToolSpec:
     """Return the spec of the tool ``name`` with a user's options. Raises ConfigError for an invalid value."""
+    require_known(options, ToolSettings.__annotations__)
     capture, redact, rules = options.get("capture"), options.get("redact"), options.get("rules")
     if capture not in (None, *get_args(Capture)):
         raise ConfigError(f"capture must be 'full' or 'metadata', got {capture!r} for the tool {name!r}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict, TypeVar, Unpack, get_args, overload
 
-from tooltrace.core.keywords import checked_keywords
+from tooltrace.core.keywords import named_options, require_known
 from tooltrace.core.paused_call import ApprovalType, GateKind
 from tooltrace.errors import ConfigError
 from tooltrace.recording.retryable import Retryable
@@ -87,7 +87,7 @@ class OptionWords(TypedDict, total=False):
 def tool(func: T, /, **options: Unpack[OptionWords]) -> T: ...
 @overload
 def tool(**options: Unpack[OptionWords]) -> Callable[[T], T]: ...
-@checked_keywords()
+@named_options(OptionWords)
 def tool(func: Any = None, /, **options: Unpack[OptionWords]) -> Any:
     """Mark a function or a toolkit's method as a tool, with options for the registry that it is added to.
 
@@ -116,10 +116,7 @@ def marked(func: Any) -> ToolOptions | None:
 
 def settle(base: ToolOptions, words: OptionWords | Mapping[str, Any]) -> ToolOptions:
     """Return ``base`` with the options in ``words``. Raises ConfigError for invalid options."""
-    known = [field.name for field in fields(ToolOptions)]
-    unknown = sorted(set(words) - set(known))
-    if unknown:
-        raise ConfigError(f"unknown tool option {', '.join(unknown)}: expected one of {', '.join(known)}")
+    require_known(words, OptionWords.__annotations__)
     values = dict(words)
     for key in ("hidden", "user_input_fields"):
         if key in values and not isinstance(values[key], bool):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from threading import RLock
 from typing import Any, TypeVar, Unpack, overload
 
-from tooltrace.core.keywords import UNSET, checked_keywords
+from tooltrace.core.keywords import UNSET, named_options
 from tooltrace.core.paused_call import PausedCall
 from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError, near
@@ -77,7 +77,7 @@ class ToolRegistry:
     def register(self, tool: T, /, *, replace: bool = False, **words: Unpack[OptionWords]) -> T: ...
     @overload
     def register(self, /, *, replace: bool = False, **words: Unpack[OptionWords]) -> Callable[[T], T]: ...
-    @checked_keywords()
+    @named_options(OptionWords)
     def register(self, tool: Any = UNSET, /, *, replace: bool = False, **words: Unpack[OptionWords]) -> Any:
         """Register a tool, or all tools of a toolkit, and return the argument; also a decorator, bare or with options.
 
@@ -186,7 +186,6 @@ class ToolRegistry:
                 raise ConfigError(f"no tool named {name!r} is registered{near(name, self.names)}")
             self._state.tools = {key: tool for key, tool in self._state.tools.items() if key != name}
 
-    @checked_keywords()
     def resume(
         self,
         paused: PausedCall | ToolResponse | Mapping[str, Any] | str,
@@ -214,7 +213,6 @@ class ToolRegistry:
         )
         return execution.resume(self._state, *human_review.load_paused(paused, answer))
 
-    @checked_keywords()
     async def aresume(
         self,
         paused: PausedCall | ToolResponse | Mapping[str, Any] | str,

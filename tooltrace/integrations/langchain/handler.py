@@ -11,7 +11,7 @@ from threading import RLock
 from typing import Any, Unpack
 from uuid import UUID
 
-from tooltrace.core.keywords import checked_keywords
+from tooltrace.core.keywords import named_options
 from tooltrace.core.lru import LruMap
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.framework_call import FrameworkCall, text_or_none
@@ -45,7 +45,7 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
 
     run_inline = True  # runs in the caller's context, whose span is the parent
 
-    @checked_keywords()
+    @named_options(ToolSettings)
     def __init__(self, **options: Unpack[ToolSettings]) -> None:
         self._options = options
         named_spec("", **options)  # raises for invalid options early
