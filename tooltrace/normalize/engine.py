@@ -187,7 +187,9 @@ def _with_rule_name(response: ToolResponse, rule: Rule) -> ToolResponse:
     """
     unread = response.status == "success" and response.meta.rule_grade == "unread"
     grade = "unread" if unread else rule.grade
-    return response.model_copy(update={"meta": response.meta.model_copy(update={"rule": rule.name, "rule_grade": grade})})
+    return response.model_copy(
+        update={"meta": response.meta.model_copy(update={"rule": rule.name, "rule_grade": grade})}
+    )
 
 
 def _look_inside(response: ToolResponse, rule: Rule, rules: Sequence[Rule], depth: int) -> ToolResponse:

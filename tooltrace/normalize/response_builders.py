@@ -12,7 +12,6 @@ from typing import Any, get_args
 from tooltrace.core.codes import ToolErrorCode, advice_for, next_step
 from tooltrace.core.confidence import OUT_OF_RANGE, valid_confidence
 from tooltrace.core.response import ErrorInfo, ResponseMeta, Source, SourceType, Status, ToolResponse
-from tooltrace.core.valid_models import build_valid
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.member_reader import MemberReader
 from tooltrace.normalize.terms import (
@@ -176,21 +175,8 @@ def build_response(
         "stats": known_stats,
         "context": unfit or None,
     }
-    is_simple = not (fields or known or flags or known_signals or known_stats) and (status == "error") == (
-        members["failure"] is not None
-    )
-    # Validation by pydantic is the largest cost of a response.
-    if is_simple:  # most responses: nothing in them can be invalid
-        code = {} if error is None or status == "success" else {"code": error.code}
-        members = {**code, **members, "meta": _SIMPLE_META}
-        return build_valid(ToolResponse, {**_NO_FIELDS, **members}, set(members))
     meta_fields = {**known, "flags": (*known.pop("flags", ()), *flags)}
     return ToolResponse(**members, meta=ResponseMeta(**meta_fields), **fields)
-
-
-_NO_FIELDS: dict[str, Any] = vars(ToolResponse.model_construct(status="success"))
-"""All fields of a response, with their defaults."""
-_SIMPLE_META = build_valid(ResponseMeta, vars(ResponseMeta.model_construct()), {"flags"})
 
 
 def build_error(
@@ -307,19 +293,15 @@ def error_of(
         retryable = False if SPENT_QUOTA in (code, type_) or SPENT_QUOTA in words else _stated_by_status(code)
     advised = advice_for(named).retryable if retryable is None else None
     kind = text_of(type_) or original
-    texts = {
-        "code": named,
-        "message": words or kind or named,
-        "type": kind or None,
-        "suggestion": text_of(suggestion) or None,
-        "user_message": text_of(user_message) or None,
-    }
-    known = {"retryable": advised if retryable is None else retryable, "retryable_advised": advised is not None}
-    return build_valid(ErrorInfo, {**_NO_ERROR, **texts, **known}, set(_NO_ERROR))
-
-
-_NO_ERROR: dict[str, Any] = vars(ErrorInfo.model_construct(message=""))
-"""All fields of an error, with their defaults."""
+    return ErrorInfo(
+        code=named,
+        message=words or kind or named,
+        type=kind or None,
+        retryable=advised if retryable is None else retryable,
+        retryable_advised=advised is not None,
+        suggestion=text_of(suggestion) or None,
+        user_message=text_of(user_message) or None,
+    )
 
 
 def _is_number(code: Any) -> bool:
