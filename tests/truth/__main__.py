@@ -22,7 +22,7 @@ def main() -> None:
     parser.add_argument("--histories", type=int, default=500, help="histories for each cell")
     parser.add_argument("--alone", type=int, default=200, help="histories for queries that answer for one history only")
     parser.add_argument(
-        "--cells", default="", help="cells whose family or name contains this text; 'shown': the page's"
+        "--cells", default="", help="cells whose family or name contains this text; 'shown': some of each family"
     )
     parser.add_argument("--queries", default="", help="only these queries, separated by commas")
     parser.add_argument("--read", type=Path, help="read the figures from this file instead of measuring")

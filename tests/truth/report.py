@@ -8,7 +8,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from tests.truth.cells import SHOWN
 from tests.truth.measure import Figure
 from tests.truth.measures import MEASURES, Interval
 
@@ -42,15 +41,12 @@ BELOW: Final = """\
 ## Cells below the goal
 
 The goal is a coverage of 93 % or more, and at most 6 % of false alarms, in each cell with five clusters or more. {reached} of {all} figures
-reach it. These do not:
+reach it; these do not:
 
 {rows}
 
-{few} further figures have fewer than 30 answers, because nearly all histories of their cell are `too_few`. They are not compared with the goal: their answers are
-from the few histories that by chance have many items of a rare kind. {few_below} of them would be below it.
-
-- `autocorrelated`: each call resembles the call before it, across conversations. Intervals count that
-  ([how](statistics.md#neighbouring-conversations)). `incidents` marks runs of failures of such a tool as `bursty`; the last column of its table counts those too, as if they were false.
+{few} further figures have fewer than 30 answers, because nearly all histories of their cell are `too_few`. They are not compared with the
+goal; {few_below} of them would be below it.
 """
 
 INTRODUCTION: Final = """\
@@ -58,25 +54,23 @@ INTRODUCTION: Final = """\
 
 # Measured coverage
 
-A 95 % interval should contain the true value in 95 of 100 histories, and a verdict should be wrong in at most 5 of 100
-histories in which nothing is wrong. This page shows how often the named queries reach that, measured on simulated
-histories whose true rates are known. [Statistics](statistics.md) explains the words.
+A 95 % interval should contain the true value in 95 of 100 histories. A verdict should be wrong in at most 5 of 100
+histories in which nothing is wrong. The table has what the named queries reach, in simulated histories whose true rates are known:
+the share of answers whose interval contains the true value, or the share of false alarms, as the lowest and the highest cell of each kind.
+[Statistics](statistics.md) explains the words.
 
-Each cell has {histories} histories or more; a history is the calls of one tool, and half of the results are labelled. The calls of a
-conversation share a probability that differs from conversation to conversation: by a beta distribution, or with
-log-odds from a normal distribution ("logit-normal"). ICC is the intraclass correlation: the correlation of two calls of
-one conversation. Durations are log-normal. "Day and night" has ten times as many conversations at noon as at midnight.
-"Autocorrelated" calls resemble the call before them, across conversations, as far as conversations have ids: calls without ids are
-independent for all queries but `drift` and `incidents`. Queries that answer for one history at a time were measured on fewer histories.
-A query that is not on this page states in its heading what was measured.
+- A history is the calls of one tool; half of the results are labelled. A cell has {histories} histories or more; for queries that answer for one
+  history at a time, fewer. With 500 answers, the standard error of a coverage of 95 % is 1 %.
+- The calls of a conversation share a probability that differs from conversation to conversation: by a beta distribution, or with normal
+  log-odds. Durations are log-normal.
+- "Day and night" has ten times as many conversations at noon as at midnight.
+- "Autocorrelated" calls resemble the call before them, across conversations, with a correlation of 0.8 ([how intervals count
+  that](statistics.md#neighbouring-conversations)). Calls without ids are independent, but for `drift` and `incidents`.
+  `incidents` marks runs of failures of such a tool as `bursty`; "bursty ones too" counts those as if they were false.
+- Answers marked `too_few`, and answers without an interval, are not counted. A query that is not in the table states in its heading what was measured.
 
-Figures are the share of answers whose interval contains the true value, and for verdicts the share of false alarms.
-Answers that the query marks `too_few`, or that have no interval, are not counted; their share is in parentheses where it
-is 1 % or more. With 500 answers, the standard error of a coverage of 95 % is 1 %.
-
-[`coverage.csv`](coverage.csv) has every figure of the cells that were measured. `python -m tests.truth --csv FILE` measures them again, and `--cells`,
-`--queries` and `--histories` restrict it; `tests/truth/test_coverage.py` measures the most important cells in every
-run of the tests.
+[`coverage.csv`](coverage.csv) has each cell. `python -m tests.truth --csv FILE` measures them again; `--cells`, `--queries` and `--histories`
+restrict it. `tests/truth/test_coverage.py` measures the most important cells in every run of the tests.
 """
 
 
@@ -110,12 +104,10 @@ def table(figures: list[dict[str, str]]) -> str:
 
 
 def page(figures: list[dict[str, str]], histories: int) -> str:
-    """Return the page: the range over all cells of a family, then some cells query by query."""
+    """Return the page: the range over all cells of a family, and the cells below the goal."""
     order = {(measure.query, measure.name): place for place, measure in enumerate(MEASURES)}
     figures = sorted(figures, key=lambda figure: order[figure["query"], figure["measure"]])
     parts = [INTRODUCTION.format(histories=histories), "## All measured cells", _summary(figures), _below(figures)]
-    for query, of_query in groupby(figures, lambda figure: figure["query"]):
-        parts += [f"## {query}", _of_query(list(of_query))]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
@@ -179,27 +171,6 @@ def _range(figures: list[dict[str, str]]) -> str:
         return "too few" if any(int(each["answers"]) or float(each["too_few"] or 0) for each in figures) else ""
     low, high = f"{100 * min(shares):.0f}", f"{100 * max(shares):.0f}"
     return f"{low} %" if low == high else f"{low}–{high} %"
-
-
-def _of_query(figures: list[dict[str, str]]) -> str:
-    names = list(dict.fromkeys(figure["measure"] for figure in figures))
-    kinds = {figure["measure"]: figure["kind"] for figure in figures}
-    found = {(figure["cell"], figure["measure"]): figure for figure in figures}
-    rows = []
-    for cell in SHOWN:
-        shown = [_shown(found.get((cell.name, name))) for name in names]
-        if any(shown):
-            rows.append((cell.name, *shown))
-    return _markdown(("history", *(f"{name}: {kinds[name]}" for name in names)), rows)
-
-
-def _shown(figure: dict[str, str] | None) -> str:
-    if figure is None or not figure["too_few"]:
-        return ""
-    few = float(figure["too_few"])
-    if not figure["share"]:
-        return "too few"
-    return f"{100 * float(figure['share']):.1f} %" + (f" ({100 * few:.0f} %)" if few >= 0.01 else "")
 
 
 def _markdown(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
