@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import tooltrace as tt
-from tooltrace.errors import ConfigError, LabelError
+from tooltrace.errors import BadParameter, ConfigError, LabelError, MessageError, UnknownOption, UnknownQuery
 from tooltrace.faults import faults
 
 respond = tt.ToolResponse
@@ -70,6 +70,30 @@ def enter(**options: Any) -> Callable[[], object]:
         (lambda: respond.error("x"), TypeError, r"needs a code and a message, got only the code 'x': such as ToolResponse.error\('NOT_FOUND'"),  # type: ignore[call-arg]
         (lambda: respond.error(message="x"), TypeError, "got only the message"),  # type: ignore[call-arg]
         (lambda: respond.error(), TypeError, "got neither"),  # type: ignore[call-arg]
+        (lambda: respond(status="error"), ConfigError, r"needs an error: use ToolResponse.error\(code, message\)"),
+        (lambda: respond(status="success", error=tt.ErrorInfo(code="X", message="no")), ConfigError, "carries no error"),
+        (lambda: respond.success("x", error="boom"), ConfigError, "carries no error"),  # type: ignore[arg-type]
+        (lambda: respond(status="ok"), ConfigError, r"must be 'success', .* got 'ok': use ToolResponse.success\(\)"),  # type: ignore[arg-type]
+        (lambda: respond(), TypeError, r"ToolResponse\(\) needs status=, which was left out"),  # type: ignore[call-arg]
+        (lambda: respond.success("x", confidance=0.5), UnknownOption, "no field 'confidance'; did you mean 'confidence'"),  # type: ignore[call-arg]
+        (lambda: respond.error("X", "m", retriable=True), UnknownOption, "no field 'retriable'; did you mean 'retryable'"),  # type: ignore[call-arg]
+        (lambda: tt.Source(typ="api"), UnknownOption, "Source has no field 'typ'; did you mean 'type'"),  # type: ignore[call-arg]
+        (lambda: tt.ErrorInfo(code="X"), TypeError, r"ErrorInfo\(\) needs message="),  # type: ignore[call-arg]
+        (lambda: tt.Source("api"), TypeError, r"Source\(\) takes its fields by name, such as type="),  # type: ignore[misc]
+        (lambda: respond.from_dict(5), TypeError, "needs the dict that to_dict"),  # type: ignore[arg-type]
+        (lambda: respond.success("x").to_message("c", notes=5), MessageError, "no note 5: pass True"),  # type: ignore[call-overload]
+        (lambda: tt.resolve_next_step(5), TypeError, "needs a ToolResponse, got int"),  # type: ignore[arg-type]
+        (lambda: tt.flush("x"), ConfigError, "timeout must be a number of seconds of at least 0, got 'x'; None waits"),  # type: ignore[arg-type]
+        (lambda: tt.flush(-1), ConfigError, "got -1"),
+        (lambda: tt.shutdown("x"), ConfigError, "timeout must be a number of seconds"),  # type: ignore[arg-type]
+        (lambda: tt.ConfidenceRules(5), ConfigError, "must be a dict from the names of signals to numbers, .* got 5"),  # type: ignore[arg-type]
+        (lambda: tt.ConfidenceRules({"a": 0.1}).score(5), ConfigError, "needs the names of the signals .* got 5"),  # type: ignore[arg-type]
+        (lambda: tt.install(5), ConfigError, "an integration is named by a text, .* got 5"),  # type: ignore[arg-type]
+        (lambda: tt.ToolRegistry(5), ConfigError, r"tools must be a list of tools, got 5: pass \[5\]"),  # type: ignore[arg-type]
+        (lambda: tt.query(5), UnknownQuery, "the name of a query is a text, .* got 5"),  # type: ignore[call-overload]
+        (lambda: tt.query("failure_rate", by=5), BadParameter, "'by' must be the name of a dimension, .* got 5"),  # type: ignore[call-overload]
+        (lambda: tt.query("failure_rate", store=5), ConfigError, "store must be the path of a DuckDB file, .* got 5"),  # type: ignore[call-overload]
+        (lambda: tt.briefing(5), BadParameter, "tools must be a list of names; got 5"),  # type: ignore[arg-type]
         (lambda: tt.label(call_id="c", score=1.5), LabelError, "must be from 0 to 1; got 1.5"),
     ],
 )  # fmt: skip
@@ -108,6 +132,59 @@ def test_a_computed_confidence_never_fails(
         assert respond.success(confidence=stated, meta={"flags": ("mine",)}).meta.flags == (
             ("mine",) if known is not None else ("mine", "confidence_out_of_range")
         )
+
+
+class Silent:
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("made", "flag", "expected"),
+    [
+        (lambda: respond(status="success", text=5), "text", {"text": "5"}),  # type: ignore[arg-type]
+        (lambda: respond.success({"a": [1]}), "text", {"text": '{"a": [1]}'}),  # type: ignore[arg-type]
+        (lambda: respond.partial(b"x", reason=7), "reason", {"text": "x", "reason": "7"}),  # type: ignore[arg-type]
+        (lambda: respond.success(None), "text", {"text": ""}),  # type: ignore[arg-type]
+        (lambda: respond.success(Silent()), "text", {"text": "<Silent>"}),  # type: ignore[arg-type]
+        (lambda: respond.success("x", code=404), "code", {"code": "404"}),  # type: ignore[arg-type]
+        (lambda: respond.success("x", stats=5), "stats", {"stats": None, "context": {"stats": 5}}),  # type: ignore[arg-type]
+        (lambda: respond.success("x", context={1: 2}), "context", {"context": {"context": {1: 2}}}),  # type: ignore[dict-item]
+        (lambda: respond.success("x", next_action="go"), "next_action", {"context": {"next_action": "go"}}),  # type: ignore[arg-type]
+        (lambda: respond.success("x", signals={"a": 0.5, "b": [1]}), "signals", {"signals": {"a": 0.5}, "context": {"signals": {"b": [1]}}}),  # type: ignore[dict-item]
+        (lambda: respond.success("x", source=[{"label": "a"}, {"type": "web"}]), "sources", {"sources": (tt.Source(label="a"),), "context": {"sources": [{"type": "web"}]}}),
+        (lambda: respond.success("x", source=5), "sources", {"sources": (), "context": {"sources": [5]}}),  # type: ignore[arg-type]
+        (lambda: respond.success("x", meta={"attempt": 0, "cached": True}), "meta", {"context": {"meta": {"attempt": 0}}}),
+        (lambda: respond.error("X", 5, suggestion=["a"], retryable="maybe"), "error", {"text": "5", "failure": tt.ErrorInfo(code="X", message="5", suggestion='["a"]')}),  # type: ignore[arg-type]
+        (lambda: respond("error", "t", {}, "boom"), "error", {"code": "EXECUTION_ERROR", "text": "t"}),  # type: ignore[misc]
+        (lambda: respond("error", "t", {}, {"code": 5, "odd": 1}), "error", {"code": "5", "failure": tt.ErrorInfo(code="5", message="5")}),  # type: ignore[misc]
+    ],
+)  # fmt: skip
+def test_a_value_that_a_tool_computed_never_fails_its_response(
+    made: Callable[[], tt.ToolResponse],
+    flag: str,
+    expected: dict[str, Any],
+    store: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    tt.configure(store=store)
+    with caplog.at_level(logging.WARNING, "tooltrace"):
+        for _ in range(2):
+            found = tt.trace_tool(name="t")(made)()
+        tt.flush()
+    assert {name: getattr(found, name) for name in expected} == expected
+    assert f"invalid_{flag}" in found.meta.flags
+    assert [f"invalid_{flag}" in row[0] for row in tt.connect().sql("SELECT flags FROM tool_calls").fetchall()] == [
+        True
+    ] * 2
+    assert len([each for each in caplog.records if f"does not fit {flag}:" in each.message]) == 1
+
+
+def test_a_part_of_a_response_is_mended_too(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "tooltrace"):
+        assert tt.ErrorInfo(code="X", message=5).message == "5"  # type: ignore[arg-type]
+        assert tt.Source(type="web", label=5) == tt.Source(label="5")  # type: ignore[arg-type]
+    assert len(caplog.records) == 3
 
 
 @pytest.mark.parametrize(("name", "value"), [("duration_ms", "1"), ("duration_ms", -1), ("duration_ms", True), ("attempt", "2"), ("attempt", 0)])  # fmt: skip

@@ -50,8 +50,8 @@ def briefing(
     """
     if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
         raise BadParameter(f"tokens must be a whole number, 0 or more; got {tokens!r}")
-    if isinstance(tools, str):
-        raise BadParameter(f"tools must be a list of names; got {tools!r}: pass [{tools!r}]")
+    if isinstance(tools, str) or not isinstance(tools, Iterable | None):
+        raise BadParameter(f"tools must be a list of names; got {tools!r}: pass ['{tools}']")
     config.wait_until_written()
     opened = open_store(config.queried_store(store))
     only = None if tools is None else set(tools)

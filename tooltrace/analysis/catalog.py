@@ -23,6 +23,8 @@ def catalogue() -> dict[str, Query]:
 def find(name: str) -> Query:
     """Return the query of that name. Raises UnknownQuery with the nearest name."""
     names = _names()
+    if not isinstance(name, str):
+        raise UnknownQuery(f"the name of a query is a text, such as 'failure_rate', got {name!r}")
     if name in names:
         return _loaded(_FOLDER / f"{name}.sql")
     similar = nearest(name)

@@ -69,6 +69,8 @@ def choose_names(by: str | Iterable[str] | None) -> list[str]:
     """Return the names in ``by``: a list, or one text with commas; none for None."""
     if by is None:
         return []
+    if not isinstance(by, Iterable):
+        raise BadParameter(f"parameter 'by' must be the name of a dimension, or a list of names; got {by!r}")
     return [part.strip() for part in by.split(",") if part.strip()] if isinstance(by, str) else list(by)
 
 

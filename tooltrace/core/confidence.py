@@ -83,6 +83,10 @@ class ConfidenceRules:
     """
 
     def __init__(self, weights: Mapping[str, float], *, base: float = 0.5) -> None:
+        if not isinstance(weights, Mapping) or not all(isinstance(name, str) for name in weights):
+            raise ConfigError(
+                f"the weights must be a dict from the names of signals to numbers, such as {{'exact_match': 0.3}}, got {weights!r}"
+            )
         bad = {name: weight for name, weight in weights.items() if not _is_number(weight)}
         if bad:
             raise ConfigError(f"the weight of a signal must be a finite number, got {bad!r}")
@@ -98,8 +102,10 @@ class ConfidenceRules:
         signal from 0 to 1. Raises ConfigError for a signal without a weight, because a typo would otherwise go
         unnoticed, and for a strength outside [0, 1].
         """
-        if isinstance(signals, str):
-            raise ConfigError(f"score() needs a list of signals, got the text {signals!r}")
+        if isinstance(signals, str) or not isinstance(signals, Iterable):
+            raise ConfigError(
+                f"score() needs the names of the signals that fired, such as ['exact_match'], or a dict, got {signals!r}"
+            )
         strengths = signals if isinstance(signals, Mapping) else dict.fromkeys(signals, True)
         unknown = sorted(set(strengths) - set(self.weights))
         if unknown:

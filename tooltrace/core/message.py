@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from tooltrace.core import attachments
 from tooltrace.core.confidence import LOW, is_uncertain
@@ -80,9 +80,10 @@ def _wanted(notes: bool | Collection[Note]) -> Collection[Note]:
     known = get_args(Note)
     if isinstance(notes, bool):
         return known if notes else ()
-    if unknown := sorted(set(notes) - set(known)):
+    named = [notes] if isinstance(notes, str) or not isinstance(notes, Collection) else list(notes)
+    if unknown := [note for note in named if note not in known]:
         raise MessageError(f"no note {', '.join(map(repr, unknown))}: pass True, False, or some of {', '.join(known)}")
-    return notes
+    return cast("Collection[Note]", named)
 
 
 def message_text(response: ToolResponse, notes: Collection[Note]) -> str:

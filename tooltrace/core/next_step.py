@@ -56,8 +56,12 @@ def resolve_next_step(response: ToolResponse, *, low: NextAction = BY_BAND["low"
     The tool's own advice comes first. Otherwise an error is decided by its ``retryable``, its suggestion and its code, and
     any other response by its confidence: ``continue`` from 0.5, ``low`` below. A response without a confidence gives
     ``continue``. The step also has the error's ``retryable`` and ``user_message``, and ``uncertain``, which is True for
-    a confidence below 0.8.
+    a confidence below 0.8. Raises TypeError for anything but a response.
     """
+    if not isinstance(response, ToolResponse):
+        raise TypeError(
+            f"resolve_next_step() needs a ToolResponse, got {type(response).__name__}: normalize() makes one of any result"
+        )
     error = response.error
     return NextStep(
         response.stated_next_action or _action(response, low),

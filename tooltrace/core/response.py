@@ -27,7 +27,7 @@ from tooltrace.core.codes import NextAction, ToolErrorCode, advice_for, next_ste
 from tooltrace.core.confidence import OUT_OF_RANGE, Score, valid_confidence, warn_of_unknown
 from tooltrace.core.keywords import UNSET, named_options
 from tooltrace.core.message import Note, Style, answer_text, message_of
-from tooltrace.core.other_names import OTHER_NAMES, ByPosition, with_field_names
+from tooltrace.core.other_names import OTHER_NAMES, ByPosition, Lenient, with_field_names
 from tooltrace.core.paused_call import PausedCall
 from tooltrace.redact.inspection import is_subclass
 
@@ -54,7 +54,15 @@ _R = TypeVar("_R", bound="ToolResponse")
 _R_co = TypeVar("_R_co", bound="ToolResponse", covariant=True)
 
 
-class _Part(BaseModel):
+if TYPE_CHECKING:  # type checkers read the constructors from the fields only without the metaclasses
+    _LenientModel = BaseModel
+else:
+
+    class _LenientModel(BaseModel, metaclass=Lenient):
+        pass
+
+
+class _Part(_LenientModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True, defer_build=True
     )
@@ -192,7 +200,7 @@ class _ErrorAccess:
         return partial(_error, owner) if instance is None else instance.failure
 
 
-if TYPE_CHECKING:  # type checkers read the constructor from the fields only without the metaclass
+if TYPE_CHECKING:
     _Positional = _Part
 else:
 
@@ -203,8 +211,10 @@ else:
 class ToolResponse(_Positional):
     """A tool's response to one call.
 
-    Build one with :meth:`success`, :meth:`partial` or :meth:`error`. ``model_dump_json`` and
-    ``model_validate_json`` are inverse for JSON data; ``model_json_schema`` describes the form.
+    Build one with :meth:`success`, :meth:`partial` or :meth:`error`. A value that does not fit its field never fails the
+    tool: a text is made of it, or ``context`` has it; ``meta.flags`` says so, and the log once. A misspelt field raises
+    UnknownOption. ``model_dump_json`` and ``model_validate_json`` are inverse for JSON data, and refuse other data;
+    ``model_json_schema`` describes the form.
     """
 
     status: Status
@@ -363,6 +373,8 @@ class ToolResponse(_Positional):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Return the response that :meth:`to_dict`, or ``to_dict`` of HelloAgents, serialized."""
+        if not isinstance(data, Mapping):
+            raise TypeError(f"from_dict() needs the dict that to_dict() returned, got {type(data).__name__}")
         found = data.get("data")
         members = {"status": "success", **data, "data": None if found == {} else found}
         error = data.get("error")
@@ -464,19 +476,19 @@ def _error(
         )
     known = advice_for(code)
     next_action = next_action or cast("Any", fields).pop("nextAction", None)
-    error = ErrorInfo(
-        code=str(code),
-        message=message,
-        type=type,
-        retryable=known.retryable if retryable is None else retryable,
-        retryable_advised=retryable is None and known.retryable is not None,
-        suggestion=suggestion,
-        user_message=user_message,
-    )
+    error = {
+        "code": str(code),
+        "message": message,
+        "type": type,
+        "retryable": known.retryable if retryable is None else retryable,
+        "retryable_advised": retryable is None and known.retryable is not None,
+        "suggestion": suggestion,
+        "user_message": user_message,
+    }
     return cls(
         status="error",
         text=message if text is None else text,
-        error=error,
+        error=cast("Any", error),
         next_action=next_action or next_step(str(code), retryable, suggestion),
         next_action_advised=next_action is None,
         **cast("Any", fields),

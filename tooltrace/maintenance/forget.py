@@ -43,7 +43,12 @@ def forget(
         opened.path,
         None
         if exports and not (conversation_id or call_id or where)
-        else Selection(conversation_id=conversation_id, call_id=call_id, where=where, whole_traces=whole_traces),
+        else Selection(
+            conversation_id=conversation_id,
+            call_id=None if call_id is None else str(call_id),
+            where=where,
+            whole_traces=whole_traces,
+        ),
         exports=exports,
         dry_run=dry_run,
         wait=wait,

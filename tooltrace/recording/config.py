@@ -39,6 +39,7 @@ from tooltrace.recording.settings import (
     Fold,
     Overflow,
     Settings,
+    check_seconds,
     default_address,
     default_environment,
     default_release,
@@ -221,8 +222,9 @@ def flush(timeout: float | None = 10.0) -> bool:
 
     Returns False where ``timeout`` seconds did not suffice, where calls still wait because the disk refuses writes, and
     where calls were lost since the last flush: ``tt.health().last_flush`` says why. The table ``losses`` has the counts
-    as soon as the disk accepts writes.
+    as soon as the disk accepts writes. None waits without limit. Raises ConfigError for another value.
     """
+    _check_timeout(timeout)
     return True if active_recorder is None else active_recorder.worker.flush(timeout)
 
 
@@ -245,9 +247,16 @@ def shutdown(timeout: float | None = EXIT_SECONDS) -> bool:
     """Write the queued records within ``timeout`` seconds, and close the journal.
 
     Returns False where calls were lost since the last flush: those that could not be written are given up.
-    ``tt.health().last_flush`` says why. A later call is still recorded, by its own thread.
+    ``tt.health().last_flush`` says why. A later call is still recorded, by its own thread. None waits without limit.
+    Raises ConfigError for another value.
     """
+    _check_timeout(timeout)
     return True if active_recorder is None else active_recorder.worker.close(timeout)
+
+
+def _check_timeout(timeout: object) -> None:
+    if timeout is not None:
+        check_seconds("timeout", timeout, hint="; None waits without limit")
 
 
 def health() -> Health:

@@ -102,6 +102,8 @@ def _logged(point: EntryPoint) -> Iterator[None]:
 
 def _find(name: str) -> EntryPoint:
     known = _points()
+    if not isinstance(name, str):
+        raise ConfigError(f"an integration is named by a text, such as {next(iter(known))!r}, got {name!r}")
     if name not in known:
         raise ConfigError(f"no integration is called {name!r}; known are {', '.join(known)}{near(name, known)}")
     return known[name]

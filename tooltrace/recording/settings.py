@@ -158,9 +158,9 @@ class Settings:
             number = getattr(self, name)
             if not isinstance(number, int) or isinstance(number, bool) or number < 1:
                 raise ConfigError(f"{name} must be a whole number of at least 1, got {number!r}; nothing was changed")
-        _seconds("block_seconds", self.block_seconds)
+        check_seconds("block_seconds", self.block_seconds)
         if self.wait is not None:
-            _seconds("wait", self.wait)
+            check_seconds("wait", self.wait)
         if self.tracer_provider is not None and not callable(getattr(self.tracer_provider, "get_tracer", None)):
             raise ConfigError(
                 f"tracer_provider must be a TracerProvider of OpenTelemetry, or None, got {self.tracer_provider!r}; nothing was "
@@ -180,9 +180,10 @@ class Settings:
         object.__setattr__(self, "origin", origin)
 
 
-def _seconds(name: str, value: object) -> None:
+def check_seconds(name: str, value: object, *, hint: str = "; nothing was changed") -> None:
+    """Raise ConfigError where ``value`` is not a number of seconds. ``hint``: what follows in the message."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
-        raise ConfigError(f"{name} must be a number of seconds of at least 0, got {value!r}; nothing was changed")
+        raise ConfigError(f"{name} must be a number of seconds of at least 0, got {value!r}{hint}")
 
 
 def _one_of(name: str, value: object, known: tuple[str | None, ...]) -> None:

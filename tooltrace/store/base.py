@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from tooltrace.errors import QueryCancelled, QueryError, TooltraceError, UnsupportedByStore
+from tooltrace.errors import ConfigError, QueryCancelled, QueryError, TooltraceError, UnsupportedByStore
 from tooltrace.store.url import SCHEMES, Address, installed_stores, place_of
 
 if TYPE_CHECKING:
@@ -261,9 +261,11 @@ def register_store(*schemes: str, factory: Factory) -> None:
 def open_store(store: Store) -> StoreBackend:
     """Return the store at a path or URL, without connecting to it. An open store is returned unchanged.
 
-    Raises ConfigError for a URL of an unknown scheme.
+    Raises ConfigError for a URL of an unknown scheme, and for what is no store.
     """
     if not isinstance(store, str | os.PathLike):
+        if StoreBackend not in type(store).__mro__:
+            raise ConfigError(f"store must be the path of a DuckDB file, a URL or an open store, got {store!r}")
         return store
     place = place_of(os.fspath(store))
     if isinstance(place, Path):

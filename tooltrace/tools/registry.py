@@ -65,6 +65,8 @@ class ToolRegistry:
             review=review,
         )
         self._lock = RLock()
+        if not isinstance(tools, Iterable):
+            raise ConfigError(f"tools must be a list of tools, got {tools!r}: pass [{tools!r}]")
         for tool in tools:
             self.register(tool)
         self._own_breaker = CircuitBreaker() if breaker else None
