@@ -1,6 +1,6 @@
 """Intervals that count the correlation of neighbouring clusters: ``python -m tests.truth.neighbours``.
 
-Prints the table of docs/explanation/statistics.md: the share of intervals that contain the true rate, and their mean width.
+docs/explanation/statistics.md has a part of what it prints: the share of intervals that contain the true rate, and their mean width.
 The queries use the last way where clusters have several items, and the first way where each cluster has one.
 """
 

@@ -1,6 +1,6 @@
 """Coverage, false alarms and power of the query ``blame``, on conversations whose odds ratio is known.
 
-``python -m tests.truth.outcomes`` prints the table of ``docs/explanation/statistics.md``.
+``python -m tests.truth.outcomes`` prints what ``docs/explanation/statistics.md`` has a part of.
 """
 
 from __future__ import annotations
