@@ -79,7 +79,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) * 3 // 2
 # Tests start hundreds of Python processes: compile each module once, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: codemirror demo test test-deep test-thorough check docs site campaign crash fuzz bench bench-peers bench-instructions bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse dist test-dist check-workflows test-lowest test-secrets
+.PHONY: codemirror demo test test-deep test-thorough check docs site campaign crash soak fuzz bench bench-peers bench-instructions bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse dist test-dist check-workflows test-lowest test-secrets
 
 # The editor of the SQL page, from the versions of package-lock.json: the same bytes each time. Needs Node.js and npm.
 codemirror:
@@ -239,7 +239,7 @@ $(BACKENDS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: Makefile | $(UV)
 	$(ENVIRONMENT) $($*)
 	touch $@
 
-# Kills, damage, full disks, stopped processes and a failing receiver, for MINUTES.
+# Kills, damage, full disks, stopped processes, a failing receiver and lost calls, for MINUTES.
 MINUTES ?= 5
 campaign: $(VENV)/.test
 	$(BIN)/python -m tests.campaign --minutes $(MINUTES)
@@ -247,6 +247,11 @@ campaign: $(VENV)/.test
 # Losses of power at random system calls of a store on a simulated disk, for MINUTES. Needs strace.
 crash: $(VENV)/.test
 	$(BIN)/python -m tests.crash --minutes $(MINUTES)
+
+# One agent with readers, a receiver and every kind of maintenance, for MINUTES: each call is stored, lost or pending, and
+# memory, files and descriptors do not grow.
+soak: $(VENV)/.test
+	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 
 # Random and hostile objects, journal lines, OTLP requests, files and SQL, for MINUTES: no crash, no exception, and no cost beyond the budget.
 fuzz: $(VENV)/.test

@@ -20,6 +20,7 @@ from pathlib import Path
 from tests.campaign.damage import damage
 from tests.campaign.disk import full_disk
 from tests.campaign.kills import kills
+from tests.campaign.ledger import closed_ledger
 from tests.campaign.receiver import receiver_faults
 from tests.campaign.stopped import stopped
 from tests.campaign.trial import Fault, Trial
@@ -30,6 +31,7 @@ FAULTS: dict[str, Fault] = {
     "full disk": full_disk,
     "stopped process": stopped,
     "failing receiver": receiver_faults,
+    "lost calls": closed_ledger,
 }
 HEADING = ("fault", "trials", "calls", "acknowledged", "stored", "counted as lost", "trials with a broken promise")
 

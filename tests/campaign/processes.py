@@ -72,6 +72,21 @@ class Process:
                 raise RuntimeError(f"a process of the trial did not start: {self.errors()[-2000:]}")
             time.sleep(0.01)
 
+    def send(self, text: str) -> None:
+        """Write to the standard input of the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(text.encode())
+        self._process.stdin.flush()
+
+    def line(self, number: int) -> str:
+        """Wait for the line ``number`` of the output, from 1 on, and return it."""
+        ends = time.monotonic() + END_SECONDS
+        while self._output.count(b"\n") < number:
+            if not self.is_running or time.monotonic() > ends:
+                raise RuntimeError(f"a process of the trial did not answer: {self.errors()[-2000:]}")
+            time.sleep(0.01)
+        return self.output().splitlines()[number - 1]
+
     def signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(number)

@@ -19,7 +19,7 @@ from tests.crash.machine import PowerCuts
 
 STEPS = 15
 """Maximum steps of one history."""
-HISTORIES = 5
+HISTORIES = 3
 """Histories of one seed. The first is the simplest one."""
 
 
