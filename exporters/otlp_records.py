@@ -17,10 +17,17 @@ from tooltrace.otel.span_data import LogData, SpanData
 
 DELIVERY_REASON_PREFIX: Final = "export_"
 """Prefix of the reason of losses that a destination caused: to send them there could cause the next loss."""
+REMEMBERED_IDS: Final = 20_000
+"""Ids of recent calls that an encoder remembers: of 20,000 calls, or of 10,000 that have a call id of their own."""
+REMEMBERED_RESOURCES: Final = 100
+_SHARED_FIELDS: Final = {name: key for name, key in names.CALL_RESOURCE_FIELDS.items() if name != "pid"}
+"""The fields of a call that its events have in their resource, by name, with their attributes."""
 
 
 class RecordEncoder:
-    """An encoder that remembers recent calls, so that later records about a call refer to its span.
+    """An encoder whose events about a recent call refer to its span.
+
+    Each call is passed to ``log``, which remembers it; ``span`` remembers nothing.
 
     ``service``, ``host``: those of this process; ``attributes`` and its OTEL_RESOURCE_ATTRIBUTES hold for all records of
     that service on that host.
@@ -36,12 +43,13 @@ class RecordEncoder:
         # a call has a release and an environment of its own: those of this process may be later ones
         own = names.CALL_RESOURCE_FIELDS.values()
         self._environment = {key: value for key, value in known.items() if key not in own}
-        self._recent: LruMap[tuple[str, str, dict[str, Any]]] = LruMap()
+        self._recent: LruMap[tuple[str, str, dict[str, Any]]] = LruMap(REMEMBERED_IDS)
+        self._resources: LruMap[dict[str, Any]] = LruMap(REMEMBERED_RESOURCES)
+        """The resources of the recent calls: many calls have the same one."""
 
     def span(self, record: Record) -> SpanData | None:
         """Return the span of ``record``; None if it has none."""
         if isinstance(record, ToolCall):
-            self.remember(record)
             data = encode(record)
             return replace(data, resource=self.resource_of(data))
         return encode_span(record) if isinstance(record, Span) else None
@@ -52,7 +60,7 @@ class RecordEncoder:
         A saved query is not telemetry, and has none.
         """
         if isinstance(record, ToolCall):
-            self.remember(record)
+            self._remember(record)
             data = exception_log(record)
             return data and replace(data, resource=self._resource(data.resource, record.recorder_version))
         if isinstance(record, Span | SavedQuery):
@@ -68,19 +76,21 @@ class RecordEncoder:
         """Return the resource of a call's span."""
         return self._resource(data.resource, data.scope_version)
 
-    def remember(self, call: ToolCall) -> None:
-        """Remember ``call`` for later records that refer to it."""
-        remembered = (
-            call.trace_id,
-            call.span_id,
-            _known({key: getattr(call, name) for name, key in names.CALL_RESOURCE_FIELDS.items() if name != "pid"}),
-        )
-        self._recent.put((False, call.call_id), remembered)
+    def _remember(self, call: ToolCall) -> None:
+        known = tuple(getattr(call, name) for name in _SHARED_FIELDS)
+        resource = self._resources.get(known)
+        if resource is None:
+            resource = _known(dict(zip(_SHARED_FIELDS.values(), known, strict=True)))
+            self._resources.put(known, resource)
+        remembered = (call.trace_id, call.span_id, resource)
         self._recent.put((True, call.span_id), remembered)
+        if call.call_id != call.span_id:
+            self._recent.put((False, call.call_id), remembered)
 
     def _about_a_call(self, record: Outcome | Correction | Gate | Message) -> LogData:
-        key = (False, record.call_id) if record.span_id is None else (True, record.span_id)
-        trace_id, span_id, resource = self._recent.get(key) or (None, record.span_id, self._here)
+        by_span = (True, record.span_id or record.call_id)  # a call without an id of its own has that of its span
+        found = self._recent.get((False, record.call_id)) if record.span_id is None else None
+        trace_id, span_id, resource = found or self._recent.get(by_span) or (None, record.span_id, self._here)
         data = to_log(record, trace_id=trace_id, span_id=span_id)
         return replace(data, resource=self._resource({**resource, **data.resource}))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from threading import Event
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from tooltrace.core.records import Outcome
 from tooltrace.delivery.batch import DOUBTS, DeliveryBatch, RefusedRecords
+from tooltrace.delivery.retry import RetryLoop, RetryPolicy
 from tooltrace.exporters.protocol import ExportError, PartlyRefused, Refused, Unavailable
 
 Judge = Callable[[str, list[int]], ExportError | Exception | None]
@@ -208,3 +210,22 @@ def test_an_empty_batch_is_nothing_to_send() -> None:
     DeliveryBatch(taker, [], on_acknowledged=done.append).send()
     assert taker.sizes == []
     assert done == ["traces", "logs"]
+
+
+def test_the_wait_grows_only_with_failures_in_a_row() -> None:
+    waits: list[float | None] = []
+
+    class Noted(Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waits.append(timeout)
+            return False
+
+    def judge(_part: str, numbers: list[int]) -> ExportError | None:
+        if len(taker.sizes) % 2:  # 429 to every second request
+            return Unavailable("busy")
+        return Refused("bad") if 30 in numbers else None
+
+    taker = Taker(judge)
+    RetryLoop(Noted(), RetryPolicy(first=1, longest=60), lambda _error: None).run(DeliveryBatch(taker, made(64)))
+    assert len(waits) >= 12
+    assert max(wait for wait in waits if wait is not None) <= 1

@@ -67,6 +67,8 @@ class DeliveryBatch:
         parts = destination.parts if isinstance(destination, MultiPartDestination) else (ONLY_PART,)
         self._parts = deque(part for part in parts if part not in set(acknowledged))
         self._fresh = len(self._parts) == len(parts)
+        self.answered = 0
+        """Number of requests that were accepted, or refused for good."""
         self._begin_part()
 
     @property
@@ -103,6 +105,7 @@ class DeliveryBatch:
         except PartlyRefused as error:
             self._on_refused(RefusedRecords(part, str(error), error.count))
         except Refused as error:
+            self.answered += 1
             self._pieces.popleft()
             self._refused(part, piece, error)
             return
@@ -115,6 +118,7 @@ class DeliveryBatch:
             self._pieces.popleft()
             self._suspect(piece, unavailable)
             return
+        self.answered += 1
         self._accepted = True
         self._pieces.popleft()
 

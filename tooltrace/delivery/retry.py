@@ -6,7 +6,6 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count
 from threading import Event
 from typing import Final
 
@@ -22,15 +21,15 @@ class RetryPolicy:
     """Waiting times of retries, in seconds."""
 
     first: float = 1.0
-    """Maximum wait after the first failure; the maximum doubles after each further one.
+    """Maximum wait after the first failure; the maximum doubles after each further one in a row.
 
-    Each wait is a random part of it.
+    Each wait is a random part of it. A request that is accepted or refused for good ends the row.
     """
     longest: float = 60.0
     gather: float = 300.0
     """Seconds after which an untouched batch is built anew, with the records that arrived since."""
     give_up: float | None = None
-    """Seconds after which a batch is given up for now; None: never."""
+    """Seconds without an answer to any request after which a batch is given up for now; None: never."""
 
 
 class RetryLoop:
@@ -51,8 +50,8 @@ class RetryLoop:
 
         Raises Unavailable if the destination did not accept it, and ``stop`` is set or the time limit is reached.
         """
-        begun = time.monotonic()
-        for failures in count(1):
+        begun, failures, answered = time.monotonic(), 0, batch.answered
+        while True:
             if self.is_unavailable and self._stop.is_set():  # woken up by ``stop``, not for another attempt
                 raise Unavailable("the delivery is ending")
             try:
@@ -60,6 +59,9 @@ class RetryLoop:
             except Unavailable as error:
                 self.is_unavailable = True
                 self._on_failure(error)
+                if batch.answered > answered:  # a batch in many requests is not slower than as many batches
+                    begun, failures, answered = time.monotonic(), 0, batch.answered
+                failures += 1
                 seconds = time.monotonic() - begun
                 if self._stop.is_set() or (self._policy.give_up is not None and seconds > self._policy.give_up):
                     raise

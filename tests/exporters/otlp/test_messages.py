@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,7 +17,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from tests.delivery.shared import made
-from tooltrace.core.records import Gate, Loss, Message, Outcome, Span
+from tooltrace.core.records import Gate, Loss, Message, Outcome, Span, ToolCall
 from tooltrace.exporters.otlp_metrics import histograms
 from tooltrace.exporters.otlp_records import RecordEncoder
 from tooltrace.otel import attributes as names
@@ -177,7 +179,7 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 def test_labels_and_gates_are_events_of_their_span() -> None:
     forms = RecordEncoder("labeler", "h2")
-    forms.span(made(1))
+    forms.log(made(1))
     outcome = Outcome(call_id="c1", correct=True, labeled_at=AT)
     form = forms.log(outcome)
     assert form is not None
@@ -202,7 +204,7 @@ def test_labels_and_gates_are_events_of_their_span() -> None:
 )
 def test_every_record_but_spans_round_trips_through_otlp(record: Any) -> None:
     forms = RecordEncoder("x", "y")
-    forms.span(made(1))
+    forms.log(made(1))
     form = forms.log(record)
     assert form is not None
     (back,) = logs_from_proto(logs_to_proto([form]).SerializeToString())
@@ -226,7 +228,7 @@ def test_the_resource_of_the_environment_applies_to_this_service_and_host(monkey
 def test_the_resource_has_the_calls_own_release_and_environment_and_the_configured_attributes() -> None:
     forms = RecordEncoder("shop", "h1", {"region": "eu"})
     call = made(1, release="1.2", environment="staging", model="m")
-    span = forms.span(call)
+    span, _ = forms.span(call), forms.log(call)
     label = forms.log(Outcome(call_id=call.call_id, correct=True, labeled_at=AT))
     assert span is not None
     assert label is not None
@@ -235,6 +237,35 @@ def test_the_resource_has_the_calls_own_release_and_environment_and_the_configur
     assert label.resource.items() >= known.items()
     assert span.attributes["tooltrace.model"] == "m"
     assert decode(span) == call
+
+
+def test_an_outcome_refers_to_the_span_of_a_call_without_an_id_of_its_own() -> None:
+    forms = RecordEncoder("shop", "h1")
+    forms.log(made(1, call_id=f"{2:016x}"))
+    form = forms.log(Outcome(call_id=f"{2:016x}", correct=True, labeled_at=AT))
+    assert form is not None
+    assert (form.trace_id, form.span_id) == ("a" * 32, f"{2:016x}")
+
+
+def test_the_memory_of_an_encoder_is_bounded() -> None:
+    forms = RecordEncoder("shop", "h1")
+    encoded = 0
+
+    def growth(calls: int, encode: Callable[[ToolCall], object]) -> float:
+        nonlocal encoded
+        before, _ = tracemalloc.get_traced_memory()
+        for number in range(encoded, encoded + calls):
+            encode(made(number))
+        encoded += calls
+        return (tracemalloc.get_traced_memory()[0] - before) / 2**20
+
+    tracemalloc.start()
+    try:
+        assert growth(1_000, forms.span) < 0.2, "spans refer to no other call"
+        assert growth(12_000, forms.log) < 12
+        assert growth(12_000, forms.log) < 1
+    finally:
+        tracemalloc.stop()
 
 
 def test_an_external_span_is_sent_unchanged() -> None:
