@@ -28,7 +28,7 @@ def work(number: int) -> dict[str, object]:
 
 
 def figures(offered: int) -> dict[str, Any]:
-    """Return the figures of a moment; of a second one where a batch was on its way, because ``health`` takes no lock."""
+    """Return the figures of a moment; read again while a batch is on its way, which may be in two of them."""
     for _ in range(READS):
         health = tt.health()
         found = {"offered": offered, "written": health.written, "queued": health.queued, "lost": dict(health.lost)}

@@ -437,6 +437,39 @@ def test_a_signal_handler_may_read_the_health_at_any_line(store: Path) -> None:
     assert tt.health().written == n
 
 
+def test_an_offered_record_is_in_one_figure_at_each_line_of_its_way_to_the_journal(store: Path) -> None:
+    tool = tt.trace_tool(name="t")(lambda n: n)
+    tool(0)
+    tt.shutdown(60)  # from here on, a call is written by its own thread
+    before, offered, sums = sys.gettrace(), 1, set()
+    functions = {
+        "_dispatch_batch",
+        "write",
+        "_retain",
+        "_write_waiting",
+        "_forget_oldest",
+        "_write_to_journal",
+        "_append",
+    }
+
+    def trace(frame: Any, _event: str, _value: object) -> Any:
+        name = Path(frame.f_code.co_filename).name
+        if name not in ("worker.py", "writer.py", "journal.py") or frame.f_code.co_name not in functions:
+            return None
+        frame.f_trace_lines = True
+        health = tt.health()
+        sums.add(health.queued + health.written - offered)
+        return trace
+
+    try:
+        sys.settrace(trace)
+        for offered in range(2, 5):
+            tool(offered)
+    finally:
+        sys.settrace(before)
+    assert sums == {0, 1}, "at some line a record is in none of the figures"
+
+
 def test_health_takes_no_lock(store: Path) -> None:
     """Another thread holds every lock of the recorder."""
     tt.trace_tool(name="t")(lambda: 1)()

@@ -114,10 +114,11 @@ class Health:
 
 def health_of(worker: Worker | None, store: Path | None) -> Health:
     """Return the health of ``worker``, which writes to ``store``. Takes no lock and raises nothing of its own."""
+    # in the order in which a record passes them, so that a record is in one figure at least
+    state = None if worker is None else worker.state()
     lost, error = faults.totals(), _error(faults.last_error)
-    if worker is None:
+    if worker is None or state is None:
         return Health(lost=lost, last_error=error)
-    state = worker.state()
     paths = None if store is None else _read(lambda: StorePaths.of(store), None)
     return Health(
         store=None if store is None else str(store),

@@ -33,6 +33,10 @@ class Writer:
             self._first = FirstWrite(paths)
         self._lines: list[bytes] = []
         self._added_bytes = 0
+        self.pending = 0
+        """Number of encoded records that are not in the journal. A record is in ``written`` before it leaves this count."""
+        self.pending_bytes = 0
+        """Bytes of these records."""
         self._waiting: deque[tuple[bytes, int]] = deque()
         self._waiting_bytes = 0
         self.waiting = 0
@@ -51,16 +55,6 @@ class Writer:
     def added_bytes(self) -> int:
         """Bytes of the lines added since the last ``write``."""
         return self._added_bytes
-
-    @property
-    def pending(self) -> int:
-        """Number of encoded records that are not in the journal."""
-        return len(self._lines) + self.waiting
-
-    @property
-    def pending_bytes(self) -> int:
-        """Bytes of the encoded records that are not in the journal."""
-        return self._added_bytes + self._waiting_bytes
 
     @property
     def written(self) -> int:
@@ -86,6 +80,8 @@ class Writer:
         """Add the ``line`` of a record to the next ``write``, where there is a journal."""
         self._lines.append(line)
         self._added_bytes += len(line)
+        self.pending += 1
+        self.pending_bytes += len(line)
 
     def write_line_now(self, line: bytes) -> None:
         """Write the ``line`` of a record before returning, where there is a journal.
@@ -139,11 +135,14 @@ class Writer:
         A line may be written twice as a result; a fold keeps one of them. Returns the new losses by reason.
         """
         lines, self._lines = self._lines, []
+        data, count = b"".join(lines), len(lines)
         try:
-            if self._journal is not None and lines:
-                self._write_to_journal(b"".join(lines))
+            if self._journal is not None and count:
+                self._write_to_journal(data)
         except OSError:
-            faults.count("write_failed", len(lines))
+            faults.count("write_failed", count)
+        self.pending -= count
+        self.pending_bytes -= len(data)
         return self._settle_losses()
 
     def _settle_losses(self) -> dict[str, int]:
@@ -175,6 +174,7 @@ class Writer:
         self._added_bytes = 0
         self._waiting.clear()
         self._waiting_bytes = self.waiting = 0
+        self.pending = self.pending_bytes = 0
 
     def _retain(self, data: bytes, count: int) -> None:
         self._waiting.append((data, count))
@@ -182,25 +182,28 @@ class Writer:
         self.waiting += count
         # the last piece stays even where it is larger than the limit
         while self._waiting_bytes > MAX_WAITING_BYTES and len(self._waiting) > 1:
-            oldest, lost = self._waiting.popleft()
-            self._waiting_bytes -= len(oldest)
-            self.waiting -= lost
-            faults.count("write_failed", lost)
+            faults.count("write_failed", self._waiting[0][1])
+            self._forget_oldest()
 
     def _write_waiting(self) -> None:
         if self._journal is None:
             return
         while self._waiting:
-            data, count = self._waiting[0]
             try:
-                self._write_to_journal(data)
+                self._write_to_journal(self._waiting[0][0])
             except OSError as error:
                 message = f"tooltrace cannot write its journal ({error}); calls wait in memory"
                 faults.warn_once("disk", message, counted=False)
                 return
-            self._waiting.popleft()
-            self._waiting_bytes -= len(data)
-            self.waiting -= count
+            self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        """Remove the oldest waiting lines, which are written or counted as lost."""
+        data, count = self._waiting.popleft()
+        self._waiting_bytes -= len(data)
+        self.waiting -= count
+        self.pending -= count
+        self.pending_bytes -= len(data)
 
     def _write_to_journal(self, lines: bytes) -> None:
         """Write ``lines`` to the journal. Raises OSError, also where the file in place of the store is not one."""
