@@ -237,7 +237,7 @@ def test_results_are_read_again_in_pages(engine: Any, fill: Fill, failed: ToolCa
         return done.stdout.splitlines()[-1]
 
     def statuses() -> list[tuple[Any, ...]]:
-        return tt.query("recent", store=where).select("call_id", "status", "code")
+        return tt.query("recent", store=where).select("call_id", "status", "code").rows
 
     before = statuses()
     assert (

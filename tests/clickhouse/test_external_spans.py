@@ -144,7 +144,7 @@ def test_a_native_call_without_a_recorder_version_is_not_external(engine: Any, f
     fill("foreign_ours", [call])
     where = address(engine, "foreign_ours").url
     done = CliRunner().invoke(cli, ["clickhouse", "check", "--store", where], catch_exceptions=False)
-    assert "1 attempts; 0 duplicate rows" in done.stdout
+    assert "1 attempt; 0 duplicate rows" in done.stdout
     assert "other instrumentations" not in done.stdout
 
 

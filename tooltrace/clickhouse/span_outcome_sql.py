@@ -6,6 +6,7 @@ The results themselves are not read: a failure that only the data shows counts a
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -15,32 +16,25 @@ from tooltrace.core.codes import ToolErrorCode
 from tooltrace.ingest.spans.conventions.attributes import DEFERRED, FETCH_FAILURES, GENERIC_ERRORS
 from tooltrace.normalize import normalize
 from tooltrace.normalize.exceptions.codes import CODES, UNDECIDED, ErrorClassification
-from tooltrace.normalize.exceptions.control_flow import ENDINGS, Ending
+from tooltrace.normalize.exceptions.control_flow import ANY_MODULE, ENDINGS, Ending
 from tooltrace.normalize.terms import normalize_code
 from tooltrace.otel import attributes as names
 
 RULE: Final = "span_status"
 
 
-def _classes_ending(ending: Ending) -> tuple[str, ...]:
-    """Return the names of the classes that end a call as ``ending``.
-
-    The SQL reads the last part of a name only, so a name that an exception of another package has too is left out.
-    """
-    return tuple(
-        sorted(
-            name
-            for package, classes in ENDINGS.items()
-            for name in classes
-            if classes[name] == ending
-            and not any(each.endswith(f".{name}") and not each.startswith(f"{package}.") for each in CODES)
-        )
+def _kinds_ending(ending: Ending) -> str:
+    """Return the condition that ``ending_by_name`` finds ``ending`` for the class of the exception."""
+    names = "|".join(
+        f"(?:{'.*' if package in ANY_MODULE else re.escape(package) + '(?:[.].*)?'}[.])?{name}"
+        for package, classes in ENDINGS.items()
+        for name in sorted(classes)
+        if classes[name] == ending
     )
+    return f"match(ifNull(kind, ''), {quote_literal(f'^(?:{names})$')})"
 
 
-_CANCELLED: Final = _classes_ending("cancelled")
-_PAUSED: Final = _classes_ending("paused")
-_REFUSED: Final = _classes_ending("refused")
+_WITHOUT_ERROR: Final[tuple[Ending, ...]] = ("cancelled", "abandoned", "paused", "refused")
 _HUMP, _SPLIT, _ENDING = r"([a-z0-9])([A-Z])", r"\1_\2", "_(ERROR|EXCEPTION|FAILURE|ERR)$"
 _CLASS: Final = r"^([A-Za-z_][A-Za-z0-9_]*\.)*[A-Z][A-Za-z0-9_]*[a-z][A-Za-z0-9_]*$"
 
@@ -107,8 +101,8 @@ def _ended(reader: Reader) -> str:
     raised = f"thrown OR ifNull(match(kind, {quote_literal(_CLASS)}), false)"
     return (
         f"multiIf(is_pydantic_ai AND {reader.has(SPAN, DEFERRED)}, 'paused', NOT failed, 'returned', "
-        f"last_name IN ({quote_literals(_CANCELLED)}), 'cancelled', last_name = 'GeneratorExit', 'abandoned', "
-        f"last_name IN ({quote_literals(_PAUSED)}), 'paused', last_name IN ({quote_literals(_REFUSED)}), 'refused', {raised}, 'raised', 'returned')"
+        + "".join(f"{_kinds_ending(ending)}, '{ending}', " for ending in _WITHOUT_ERROR)
+        + f"{raised}, 'raised', 'returned')"
     )
 
 

@@ -82,12 +82,12 @@ def ending_by_name(names: Iterable[str]) -> Ending:
     for name in names:
         module, _, last = name.rpartition(".")
         for package, ending in _BY_NAME.get(last, ()):
-            if not module or module == package or module.startswith(package + ".") or package in _ANY_MODULE:
+            if not module or module == package or module.startswith(package + ".") or package in ANY_MODULE:
                 return ending
     return "raised"
 
 
-_ANY_MODULE = frozenset({"asyncio", "builtins"})
+ANY_MODULE = frozenset({"asyncio", "builtins"})
 """Packages whose classes count under any module name, because other languages and libraries reuse these names."""
 
 
