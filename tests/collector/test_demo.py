@@ -20,8 +20,9 @@ from tooltrace.otel import attributes as names
 CALLS = 300
 ROW = {**names.FIELDS, "call_id": names.TOOL_CALL_ID}
 """Column of ``tool_calls`` to the attribute that carries it."""
-ELSEWHERE = {"trace_id", "span_id", "parent_span_id", "started_at", "service", "host", "pid", "attributes"}
-"""Columns that the span carries as its own ids, time and resource, and as attributes under names of their own."""
+ELSEWHERE = {"trace_id", "span_id", "parent_span_id", "started_at", "service", "host", "pid", "attributes", "release", "environment",
+             "advised_action"}  # fmt: skip
+"""Columns that the span carries as its own ids, time and resource, or as attributes under names of their own, or that a view computes."""
 LATER = {"seen_text", "seen_hash", "seen_length", "seen_error"}
 """Columns of what the model was given, which happens when the span has ended: an event of its own."""
 JSON = {"arguments", "result", "stats", "context", "signals", "sources", "full_sizes", "flags"}
