@@ -360,8 +360,8 @@ def glossary_page(language: str) -> str:
         "en": ("Glossary", "The terms of the pages, the queries and the reports. `/glossary` of `tooltrace serve` shows them. In [Chinese](glossary.zh.md)."),
         "zh": ("术语表", "页面、查询和报告所用的术语；`tooltrace serve` 的 `/glossary` 显示同样的内容。[英文](glossary.md)。"),
     }[language]  # fmt: skip
-    lines = [f"**{term}**: {meaning}" for term, meaning in terms.values()]
-    return "\n\n".join((NOTICE, f"# {title}", lead, *map(safe, lines))) + "\n"
+    lines = [f"**{safe(term)}**: {safe(meaning)}" for term, meaning in terms.values()]
+    return "\n\n".join((NOTICE, f"# {title}", lead, *lines)) + "\n"
 
 
 def names_module() -> str:
