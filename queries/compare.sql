@@ -46,6 +46,8 @@
 --   n_before    count            attempts, calls or labelled attempts that before is computed from
 --   n_after     count            the same for after
 --   counted     text             what counts as one draw: conversation (or trace, or a call that has neither), or call if all calls are independent
+--   refused_before  aside        attempts left out of before: refused, the tool was not run
+--   refused_after   aside        attempts left out of after: refused
 --   compared    count            comparisons in this answer that have enough data
 --   clusters    count            conversations (or traces, or calls) of the side that has fewer
 --   design_effect  ratio         items / independent items that the side would be equally certain with, of the side where it is larger; NULL for attempts_per_call
@@ -77,10 +79,11 @@ WITH scoped AS (
         status = 'error' AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
         CASE WHEN NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms,
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
-        j.correct AS correct
+        j.correct AS correct,
+        coalesce(ending = 'refused', false) AS refused
     FROM attempts AS a
     LEFT JOIN judged AS j ON j.span_id = a.span_id
-    WHERE is_finished(status, ending)
+    WHERE (is_finished(status, ending) OR ending = 'refused')
       AND ($tool IS NULL OR tool = $tool)
       AND (($before_since IS NULL OR started_at >= $before_since)
               AND ($before_until IS NULL OR started_at < $before_until)
@@ -90,8 +93,17 @@ WITH scoped AS (
               AND ($after_value IS NULL OR /* side */ tool_version /* end side */ = $after_value))
 ),
 -- grp: a number shared by the rows of a group
-numbered AS (
+with_refused AS (
     SELECT *, dense_rank() OVER (ORDER BY /* by names */ tool, /* end by */ 1) AS grp FROM scoped
+),
+refusals AS (
+    SELECT grp, count(*) FILTER (WHERE side = 0) AS refused_before, count(*) FILTER (WHERE side = 1) AS refused_after
+    FROM with_refused
+    WHERE refused
+    GROUP BY grp
+),
+numbered AS (
+    SELECT * FROM with_refused WHERE NOT refused
 ),
 groups AS (
     SELECT /* by names */ tool, /* end by */ grp FROM numbered GROUP BY ALL
@@ -394,11 +406,14 @@ SELECT
     CAST(coalesce(n_before, 0) AS BIGINT) AS n_before,
     CAST(coalesce(n_after, 0) AS BIGINT) AS n_after,
     counted,
+    coalesce(refused_before, 0) AS refused_before,
+    coalesce(refused_after, 0) AS refused_after,
     compared,
     clusters,
     design_effect
 FROM verdicts AS v
 JOIN groups AS g ON g.grp = v.grp
+LEFT JOIN refusals AS r ON r.grp = v.grp
 CROSS JOIN comparisons
 ORDER BY
     CASE verdict WHEN 'worse' THEN 0 WHEN 'maybe_worse' THEN 1 WHEN 'maybe_better' THEN 3 WHEN 'better' THEN 4 ELSE 2 END,

@@ -27,6 +27,7 @@
 --   duration_ms   ms     from the first start to the last end, pauses included
 --   attempts      count  number of attempts
 --   calls         count  number of calls
+--   refused       aside  attempts among them that the system refused: the tool was not run
 --   failed        count  calls whose last attempt reported an error
 --   tools         text   names of the tools, the first 8 in order of the alphabet
 --   last_code     text   code of the last attempt that reported an error
@@ -59,6 +60,7 @@ scoped AS NOT MATERIALIZED (
         text_key(call_id) AS call_number,
         attempt_order(attempt, started_at, span_id) AS attempt_place,
         status,
+        ending,
         started_at,
         attempt_end(started_at, duration_ms, consumer_ms) AS ended_at
     FROM attempts
@@ -90,6 +92,7 @@ whole AS (
         min(started_at) AS started_at,
         max(ended_at) AS ended_at,
         count(*) AS attempts,
+        count(*) FILTER (WHERE ending = 'refused') AS refused,
         count(*) FILTER (WHERE status = 'error') AS errors
     FROM scoped
     GROUP BY conversation_id
@@ -100,6 +103,7 @@ labelled AS (
         w.started_at AS started_at,
         w.ended_at AS ended_at,
         w.attempts AS attempts,
+        w.refused AS refused,
         w.attempts - coalesce(r.extra_attempts, 0) AS calls,
         w.errors - coalesce(r.extra_errors, 0) AS failed,
         epoch_us(w.ended_at) - epoch_us(w.started_at) AS lasted_us,
@@ -198,6 +202,7 @@ SELECT
     s.lasted_us / 1e3 AS duration_ms,
     s.attempts AS attempts,
     CAST(s.calls AS BIGINT) AS calls,
+    s.refused AS refused,
     CAST(s.failed AS BIGINT) AS failed,
     t.tools AS tools,
     d.last_code AS last_code,

@@ -54,6 +54,7 @@
 --   unseen_share      share         share of the attempts of the group without the statistic: unfinished, without a duration, or not labelled
 --   unseen_low        low(unseen_share)   95 % interval of unseen_share
 --   unseen_high       high(unseen_share)  95 % interval of unseen_share
+--   refused           aside         attempts left out: refused, the tool was not run
 --   alarm_at          time          start of the first attempt with an alarm; NULL if there is none
 --   change_point      time          start of the first attempt after the change; NULL if no change is likely enough
 --   before            number        rate, or median in ms, before the change
@@ -91,6 +92,7 @@ WITH scoped AS (
         c.attempt,
         c.started_at,
         c.cluster_hash AS cluster,
+        coalesce(c.ending = 'refused', false) AS refused,
         CASE WHEN c.finished THEN CASE WHEN c.status = 'error' THEN 1 ELSE 0 END END AS failed,
         -- neither NaN nor infinite nor negative
         CASE WHEN c.finished AND c.duration_ms >= 0 AND c.duration_ms < 1e300 THEN c.duration_ms END AS valid_ms,
@@ -100,8 +102,7 @@ WITH scoped AS (
         FROM attempts
     ) AS c
     LEFT JOIN judged AS j ON j.span_id = c.span_id
-    WHERE coalesce(c.ending, '') <> 'refused'
-      AND ($since IS NULL OR c.started_at >= $since)
+    WHERE ($since IS NULL OR c.started_at >= $since)
       AND ($until IS NULL OR c.started_at < $until)
       AND ($tool IS NULL OR c.tool = $tool)
 ),
@@ -120,9 +121,10 @@ ordered AS (
     FROM with_history
 ),
 group_sizes AS (
-    SELECT /* by names */ tool, /* end by */ history, count(*) AS total
+    SELECT /* by names */ tool, /* end by */ history, count(*) FILTER (WHERE NOT refused) AS total, count(*) FILTER (WHERE refused) AS refused
     FROM with_history
     GROUP BY ALL
+    HAVING count(*) FILTER (WHERE NOT refused) > 0
 ),
 -- groups that differ only in a dimension that does not split a history share the attempts of that history
 histories AS (
@@ -458,6 +460,7 @@ statistics AS (
         k.statistic_no,
         k.statistic,
         g.history + k.statistic_no AS history,
+        g.refused,
         CASE WHEN k.statistic_no = 0 THEN g.total_of_history ELSE g.total END AS total,
         CASE WHEN k.statistic_no = 0 THEN g.total_of_history ELSE g.total END - coalesce(z.n, 0) AS without_statistic
     FROM histories AS g
@@ -473,6 +476,7 @@ SELECT
     without_statistic / total AS unseen_share,
     wilson_low(without_statistic, total) AS unseen_low,
     wilson_high(without_statistic, total) AS unseen_high,
+    k.refused,
     a.alarm_at,
     s.change_point,
     s.before,

@@ -5,8 +5,9 @@
 -- not worse off than those that continued. naive is the share that did succeed within k attempts.
 --
 -- Only finished attempts in the window count as attempts. Attempts that were cancelled, abandoned, paused, declined or
--- expired are counted in left_out, refused ones are not. Success is any status except 'error'; attempts after the first success are ignored. A
--- call is counted in the group of its first finished attempt: grouped by code, that is the error that came first.
+-- expired are counted in left_out, refused ones in refused. Success is any status except 'error'; attempts after the first
+-- success are ignored. A call is counted in the group of its first finished attempt: grouped by code, that is the error that
+-- came first.
 --
 -- The interval of km is Greenwood's on the log-log scale. It is undefined if nothing has succeeded yet (here: the Wilson
 -- interval of none of at_risk), and if all remaining calls succeeded (here: the lower limit before, and the Wilson interval
@@ -40,6 +41,7 @@
 --   censored_low   low(censored)   95 % interval of censored
 --   censored_high  high(censored)  95 % interval of censored
 --   left_out    aside        attempts that did not finish, in the calls that ended with the k-th attempt
+--   refused     aside        refused attempts in these calls: the tool was not run
 --   clusters    count        conversations (or traces, or calls) that calls belong to
 --   design_effect  ratio     calls / independent calls that naive would be equally certain with; 1 if each cluster has one
 --   too_few     mark         at_risk < min_n, or fewer than 5 clusters of several calls
@@ -51,10 +53,10 @@
 WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT *,
         call_hash AS call_number,
-        is_finished(status, ending) AS finished
+        is_finished(status, ending) AS finished,
+        coalesce(ending = 'refused', false) AS was_refused
     FROM attempts
-    WHERE coalesce(ending, '') <> 'refused'
-      AND ($since IS NULL OR started_at >= $since)
+    WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
 ),
@@ -69,7 +71,8 @@ totals_of_calls AS (
     SELECT
         call_number,
         count(*) FILTER (WHERE finished) AS attempts_n,
-        count(*) FILTER (WHERE NOT finished) AS unfinished,
+        count(*) FILTER (WHERE NOT finished AND NOT was_refused) AS unfinished,
+        count(*) FILTER (WHERE was_refused) AS refused,
         min(attempt_no) FILTER (WHERE finished AND status <> 'error') AS success_no,
         min(trace_id) AS first_trace
     FROM numbered
@@ -84,6 +87,7 @@ all_calls AS (
         finished,
         attempts_n,
         unfinished,
+        refused,
         success_no
     FROM (
         SELECT a.*, t.* EXCLUDE (call_number) FROM numbered AS a JOIN totals_of_calls AS t ON t.call_number = a.call_number
@@ -96,7 +100,8 @@ all_calls AS (
         started_at,
         finished,
         CASE WHEN finished THEN 1 ELSE 0 END AS attempts_n,
-        CASE WHEN finished THEN 0 ELSE 1 END AS unfinished,
+        CASE WHEN finished OR was_refused THEN 0 ELSE 1 END AS unfinished,
+        CASE WHEN was_refused THEN 1 ELSE 0 END AS refused,
         CASE WHEN finished AND status <> 'error' THEN 1 END AS success_no
     FROM scoped
     WHERE call_number NOT IN (SELECT call_hash FROM repeated_calls)
@@ -110,7 +115,8 @@ ended AS (
         greatest(coalesce(success_no, attempts_n), 1) AS k,
         CAST(count(success_no) AS DOUBLE) AS succeeded,
         CAST(count(*) FILTER (WHERE finished AND success_no IS NULL) AS DOUBLE) AS gave_up,
-        CAST(sum(unfinished) AS DOUBLE) AS left_out
+        CAST(sum(unfinished) AS DOUBLE) AS left_out,
+        CAST(sum(refused) AS DOUBLE) AS refused
     FROM all_calls
     GROUP BY ALL
 ),
@@ -151,7 +157,7 @@ cluster_counts AS (
     SELECT grp, count(*) FILTER (WHERE n > 0) AS clusters FROM clusters GROUP BY grp
 ),
 with_cluster AS (
-    SELECT e.grp, e.draw, e.k, e.succeeded, e.gave_up, e.left_out, c.n, c.last_k
+    SELECT e.grp, e.draw, e.k, e.succeeded, e.gave_up, e.left_out, e.refused, c.n, c.last_k
     FROM with_group AS e
     JOIN clusters AS c ON c.grp = e.grp AND c.draw = e.draw
 ),
@@ -173,6 +179,7 @@ summed AS (
         sum(succeeded) AS succeeded,
         sum(gave_up) AS gave_up,
         sum(left_out) AS left_out,
+        sum(refused) AS refused,
         sum(n * (succeeded + gave_up)) AS nn,
         sum(done * done - (done - succeeded) * (done - succeeded)) AS done_2,
         sum(succeeded * n) AS done_n,
@@ -183,9 +190,9 @@ summed AS (
 ),
 -- every k up to the last has a row, even if no call ended with it
 filled AS (
-    SELECT grp, k, succeeded, gave_up, left_out, nn, done_2, done_n, gone_2, gone_n FROM summed
+    SELECT grp, k, succeeded, gave_up, left_out, refused, nn, done_2, done_n, gone_2, gone_n FROM summed
     UNION ALL
-    SELECT groups.grp, attempt_numbers.k, 0 AS succeeded, 0 AS gave_up, 0 AS left_out, 0 AS nn, 0 AS done_2, 0 AS done_n, 0 AS gone_2,
+    SELECT groups.grp, attempt_numbers.k, 0 AS succeeded, 0 AS gave_up, 0 AS left_out, 0 AS refused, 0 AS nn, 0 AS done_2, 0 AS done_n, 0 AS gone_2,
         0 AS gone_n
     FROM groups
     JOIN (SELECT attempt_no AS k FROM numbered UNION SELECT 1) AS attempt_numbers ON attempt_numbers.k <= groups.last_k
@@ -197,6 +204,7 @@ steps AS (
         CAST(sum(succeeded) AS BIGINT) AS succeeded,
         CAST(sum(gave_up) AS BIGINT) AS gave_up,
         CAST(sum(left_out) AS BIGINT) AS left_out,
+        CAST(sum(refused) AS BIGINT) AS refused,
         sum(nn) AS nn,
         sum(done_2) AS done_2,
         sum(done_n) AS done_n,
@@ -271,6 +279,7 @@ SELECT
     cluster_low(censored_n, calls, effective_censored) AS censored_low,
     cluster_high(censored_n, calls, effective_censored) AS censored_high,
     left_out,
+    refused,
     clusters,
     calls / effective AS design_effect,
     at_risk < $min_n OR too_few_draws(clusters, calls, 0) AS too_few

@@ -41,7 +41,8 @@ def test_refusals_by_code_and_process(engine, make):
 
 def test_a_refusal_is_in_no_rate_and_in_a_column_of_its_own(engine, make):
     con = engine(
-        *(make() for _ in range(5)), *(make(status=None, ending="refused", code="CALL_LIMIT") for _ in range(45))
+        *(make(conversation_id="c") for _ in range(5)),
+        *(make(conversation_id="c", status=None, ending="refused", code="CALL_LIMIT") for _ in range(45)),
     )
     for name in (
         "failure_rate",
@@ -53,11 +54,14 @@ def test_a_refusal_is_in_no_rate_and_in_a_column_of_its_own(engine, make):
         "retry_storms",
         "burn_rate",
         "recorded",
+        "drift",
+        "retry_survival",
+        "conversations",
     ):
         options = {"until": START + timedelta(hours=1)} if name == "burn_rate" else {}
         row = run(con, name, **options).dicts()[0]
         assert row["refused"] == 45, name
-        assert row.get("attempts", 5) == 5, name
+        assert row.get("attempts", 5) == (5 if name != "conversations" else 50), name
         assert row.get("left_out", 0) == 0, name
         assert row.get("failures", 0) == 0, name
     for name in ("errors", "incidents"):
@@ -66,3 +70,14 @@ def test_a_refusal_is_in_no_rate_and_in_a_column_of_its_own(engine, make):
         "SELECT sum(attempts), sum(refused), count(*) FILTER (WHERE status IS NULL) FROM calls"
     ).fetchall()
     assert calls == [(5, 45, 45)]
+
+
+def test_a_comparison_has_the_refusals_of_each_side(engine, make):
+    con = engine(
+        *(make(tool_version=version) for version in "1122"),
+        *(make(tool_version=version, status=None, ending="refused") for version in "1222"),
+        make(tool="never_run", tool_version="2", status=None, ending="refused"),
+    )
+    rows = run(con, "compare", before="version:1", after="version:2").dicts()
+    assert {(row["tool"], row["refused_before"], row["refused_after"]) for row in rows} == {("search", 1, 3)}
+    assert {row["n_after"] for row in rows if row["measure"] == "failure_rate"} == {2}
