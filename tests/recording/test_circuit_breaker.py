@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -106,6 +106,36 @@ def test_a_tool_that_fails_repeatedly_is_refused_until_a_probe_succeeds(calls: C
         (None, "CIRCUIT_OPEN", None, None)
     }
     assert "open after 3 failures in a row" in (refused[0].error_message or "")
+
+
+@pytest.mark.parametrize("breaker", [None, tt.CircuitBreaker()])
+def test_a_stream_receives_what_is_sent_and_thrown_into_it(store: Any, breaker: tt.CircuitBreaker | None) -> None:
+    seen: list[Any] = []
+
+    @tt.trace_tool(breaker=breaker)
+    async def talk() -> AsyncGenerator[Any, Any]:
+        try:
+            seen.append((yield 1))
+            try:
+                yield 2
+            except KeyError as error:
+                seen.append(error)
+            yield 3
+        finally:
+            seen.append("closed")
+
+    async def drive() -> list[Any]:
+        stream = talk()
+        got = [await anext(stream), await stream.asend("x"), await stream.athrow(KeyError("k"))]
+        await stream.aclose()
+        with pytest.raises(ValueError, match="mine"):
+            other = talk()
+            got.append(await anext(other))
+            await other.athrow(ValueError("mine"))
+        return got
+
+    assert asyncio.run(drive()) == [1, 2, 3, 1]
+    assert [str(each) for each in seen] == ["x", "'k'", "closed", "closed"]
 
 
 @pytest.mark.parametrize(

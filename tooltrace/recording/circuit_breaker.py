@@ -168,16 +168,7 @@ class CircuitBreaker:
                     return run.returned(await tool(*args, **kwargs))
 
         elif inspect.isasyncgenfunction(code):
-
-            async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
-                with _Run(self, name, rules) as run:
-                    stream = tool(*args, **kwargs)
-                    try:
-                        async for item in stream:
-                            yield item
-                    finally:
-                        await stream.aclose()
-                    run.failed = False
+            wrapper = _guarded_stream(tool, functools.partial(_Run, self, name, rules))
 
         elif inspect.isgeneratorfunction(code):
 
@@ -216,6 +207,34 @@ class _Run:
         if error is not None and ending_of(type(error)) == "raised":
             self.failed = _has_failed(normalize(error))
         self._breaker.record(self._name, failed=self.failed)
+
+
+def _guarded_stream(tool: Callable[..., Any], begin: Callable[[], _Run]) -> Callable[..., AsyncGenerator[Any, Any]]:
+    """Return the async generator function ``tool`` with a run around each stream.
+
+    It does what ``yield from`` would: values that are sent and exceptions that are thrown into the stream are the tool's.
+    """
+
+    async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        with begin() as run:
+            stream = tool(*args, **kwargs)
+            try:
+                item = await anext(stream)
+                while True:
+                    try:
+                        sent = yield item
+                    except GeneratorExit:
+                        raise
+                    except BaseException as error:
+                        item = await stream.athrow(error)
+                    else:
+                        item = await stream.asend(sent)
+            except StopAsyncIteration:
+                run.failed = False
+            finally:
+                await stream.aclose()
+
+    return wrapper
 
 
 def _has_failed(response: ToolResponse) -> bool | None:
