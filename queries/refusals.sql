@@ -17,7 +17,7 @@
 --   first_seen  time    start of the first of them
 --   last_seen   time    start of the last of them
 --   host        text    machine of the process
---   pid         number  process that refused them
+--   pid         text    process that refused them
 --   finished    count   attempts of the tool that finished in that process after the last refusal
 --   breaker     text    of CIRCUIT_OPEN: open, or closed if an attempt finished after the last refusal
 --   message     text    reason of the last refusal, at most 500 characters
