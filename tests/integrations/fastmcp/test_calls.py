@@ -109,13 +109,18 @@ async def test_a_refusal_of_a_middleware_is_recorded(shop: Any, calls: Calls) ->
 
     class Closed(Middleware):
         async def on_call_tool(self, context: Any, call_next: Any) -> Any:
-            raise ToolError("the shop is closed")
+            if context.message.name == "add":
+                raise ToolError("the shop is closed")
+            return await call_next(context)
 
     shop.add_middleware(Closed())
     async with fastmcp.Client(shop) as client:
-        await client.call_tool("add", {"a": 1, "b": 2}, raise_on_error=False)
-    (call,) = calls()
-    assert (call.status, call.error_message) == ("error", "the shop is closed")
+        for name, arguments in (("add", {"a": 1, "b": 2}), ("read", {"path": "a"})):
+            await client.call_tool(name, arguments, raise_on_error=False)
+    closed, read = calls()
+    assert (closed.status, closed.ending, closed.code) == (None, "refused", "BLOCKED")
+    assert closed.error_message == "the shop is closed"
+    assert (read.status, read.ending, read.code) == ("error", "raised", "NOT_FOUND")
 
 
 async def test_a_call_without_a_client(shop: Any, calls: Calls) -> None:

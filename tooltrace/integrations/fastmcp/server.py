@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from tooltrace.integrations.mcp.server import record_tool
+from tooltrace.integrations.mcp.server import ToolStage, record_tool, stage
 from tooltrace.integrations.mcp.shared import SharedPatches
 from tooltrace.integrations.monkeypatch import MonkeyPatcher
 
@@ -14,8 +14,17 @@ from tooltrace.integrations.monkeypatch import MonkeyPatcher
 def _traced_call_tool(original: Callable[..., Any]) -> Callable[..., Any]:
     async def call_tool(self: Any, name: str, arguments: Any = None, **options: Any) -> Any:
         if not options.get("run_middleware", True):  # the second half of a call that is recorded already
+            if (through := stage.get()) is not None:
+                through.reached = True
             return await original(self, name, arguments, **options)
-        return await record_tool(name, arguments, lambda: original(self, name, arguments, **options), server=self)
+        through = ToolStage()
+        token = stage.set(through)
+        try:
+            return await record_tool(
+                name, arguments, lambda: original(self, name, arguments, **options), server=self, through=through
+            )
+        finally:
+            stage.reset(token)
 
     return call_tool
 

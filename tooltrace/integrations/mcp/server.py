@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from opentelemetry import propagate
 
+from tooltrace.core.codes import BLOCKED
 from tooltrace.faults import report_fault, suppress_faults
 from tooltrace.integrations.framework_call import FrameworkCall, ended_outside
 from tooltrace.integrations.mcp import protocol
@@ -62,8 +64,23 @@ def traced_call_tool(original: Callable[..., Any]) -> Callable[..., Any]:
     return call_tool
 
 
-async def record_tool(name: str, arguments: Any, run: Callable[[], Awaitable[Any]], *, server: Any) -> Any:
-    """Record the call of a tool by its server's own method, which raises the tool's exception."""
+class ToolStage:
+    """Whether a call has come through the server's middleware to its tool."""
+
+    reached = False
+
+
+stage: ContextVar[ToolStage | None] = ContextVar("tooltrace_mcp_stage", default=None)
+"""The stage of the call that a server with middleware of its own is handling."""
+
+
+async def record_tool(
+    name: str, arguments: Any, run: Callable[[], Awaitable[Any]], *, server: Any, through: ToolStage | None = None
+) -> Any:
+    """Record the call of a tool by its server's own method, which raises the tool's exception.
+
+    ``through``: where the server has middleware of its own, which may refuse the call.
+    """
     if ended_outside.get():
         return await run()
     try:
@@ -77,6 +94,8 @@ async def record_tool(name: str, arguments: Any, run: Callable[[], Awaitable[Any
             result = await run()
         except BaseException as error:
             code, exception = _refusal_code(error), _tool_exception(error)
+            if code is None and through is not None and not through.reached and isinstance(error, Exception):
+                code = BLOCKED
             if code is None:
                 call.raised(exception)
             else:
