@@ -26,6 +26,7 @@ from tooltrace.faults import faults
 from tooltrace.otel.content_policy import apply_policy, outgoing_log
 from tooltrace.otel.otlp.proto_json import merge_json, message_to_json
 from tooltrace.otel.otlp.to_proto import histograms_to_proto, logs_to_proto, spans_to_proto
+from tooltrace.redact.redaction import Redaction
 
 COUNTED: Final = "counted_until_ns"
 """Key in ``memory`` of the end of the duration metric's last point."""
@@ -176,7 +177,7 @@ class OtlpDestination:
         except (DecodeError, ValueError):  # acknowledged even so
             return
         partial: Any = answer.partial_success  # type: ignore[attr-defined]
-        count, message = int(getattr(partial, rejected)), str(partial.error_message)[:300]
+        count, message = int(getattr(partial, rejected)), Redaction().redact_text(str(partial.error_message))[:300]
         if count > 0:
             raise PartlyRefused(f"{signal}: {count} refused: {message}", count)
         if message:

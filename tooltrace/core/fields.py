@@ -55,7 +55,9 @@ class About(Struct, frozen=True):
     content: bool = False
     """Whether the field holds arguments or results of a tool, which ``capture="metadata"`` leaves out."""
     prose: bool = False
-    """Whether the field is free text. Where redaction fails, free text is dropped; a name or an id stays."""
+    """Whether the field is free text, which a user's redaction function gets too; names and ids pass by the rules alone."""
+    made: bool = False
+    """Whether tooltrace makes the text or chooses it from a list, so that it has nothing to redact in a record of its own."""
 
     def __repr__(self) -> str:
         return "…"  # annotations show it in the signature of a record

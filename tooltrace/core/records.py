@@ -55,9 +55,11 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     attempt: Annotated[
         int, About("1 for the first execution of the call, 2 for the first retry.", "tooltrace.attempt")
     ] = 1
-    trace_id: Annotated[str, About("OpenTelemetry trace id, 32 hex digits.")]
-    span_id: Annotated[str, About("OpenTelemetry span id, 16 hex digits; unique, the key of the row.")]
-    parent_span_id: Annotated[str | None, About("Id of the span that was current when the tool was called.")] = None
+    trace_id: Annotated[str, About("OpenTelemetry trace id, 32 hex digits.", made=True)]
+    span_id: Annotated[str, About("OpenTelemetry span id, 16 hex digits; unique, the key of the row.", made=True)]
+    parent_span_id: Annotated[
+        str | None, About("Id of the span that was current when the tool was called.", made=True)
+    ] = None
     conversation_id: Annotated[
         str | None, About("Id of the conversation or session of the call.", "gen_ai.conversation.id")
     ] = None
@@ -89,14 +91,12 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         About(
             "Status that the tool reported: success, partial or error; unknown where it reported none.",
             "tooltrace.status",
+            made=True,
         ),
     ] = None
     ending: Annotated[
         str,
-        About(
-            f"How the attempt ended: {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.",
-            "tooltrace.ending",
-        ),
+        About(f"How the attempt ended: {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.", "tooltrace.ending", made=True),
     ] = "returned"
     code: Annotated[str | None, About("Error code, such as TIMEOUT.", "tooltrace.code")] = None
     error_type: Annotated[
@@ -184,6 +184,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         About(
             "Reliability of the reading: certain, heuristic, or unread where nothing states whether the tool worked.",
             "tooltrace.rule_grade",
+            made=True,
         ),
     ] = None
     truncated: Annotated[bool | None, About("True where a field was longer than the limit.", "tooltrace.truncated")] = (
@@ -194,6 +195,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         About(
             "Object: full size in bytes of each truncated field, by name, where it is known.",
             "tooltrace.full_sizes",
+            made=True,
         ),
     ] = None
     redacted: Annotated[
@@ -217,7 +219,11 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     pid: Annotated[int | None, About("Process id of the recorder.")] = None
     recorder_version: Annotated[
         str | None,
-        About("Version of tooltrace that recorded the call; marks a span as made by tooltrace.", "tooltrace.version"),
+        About(
+            "Version of tooltrace that recorded the call; marks a span as made by tooltrace.",
+            "tooltrace.version",
+            made=True,
+        ),
     ] = None
 
     # how it was corrected
@@ -226,6 +232,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         About(
             "The status as it was recorded, where a correction changed the reading; else unknown.",
             "tooltrace.status_recorded",
+            made=True,
         ),
     ] = None
     reading_recorded: Annotated[
@@ -233,6 +240,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         About(
             "Object: code, rule and rule_grade as they were recorded, where a correction changed the reading.",
             "tooltrace.reading_recorded",
+            made=True,
         ),
     ] = None
     linked_by: Annotated[
@@ -241,6 +249,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
             "How an attempt after the first is known to belong to its call: call_id, where the id was given again, or the "
             "retry library, stamina or tenacity.",
             "tooltrace.linked_by",
+            made=True,
         ),
     ] = None
     traceback: Annotated[
@@ -284,13 +293,14 @@ class Outcome(Struct, frozen=True, kw_only=True):
     labeled_at: Annotated[datetime, About("Time of the judgement, UTC.")]
     labeler_kind: Annotated[
         str | None,
-        About("Kind of the labeler: person, rule (a program) or agent (a model).", "tooltrace.labeler_kind"),
+        About("Kind of the labeler: person, rule (a program) or agent (a model).", "tooltrace.labeler_kind", made=True),
     ] = None
     target_kind: Annotated[
         str | None,
         About(
             "What is judged: attempt, call or conversation; unknown: the attempt of span_id, else the call of call_id.",
             "tooltrace.judged.kind",
+            made=True,
         ),
     ] = None
     conversation_id: Annotated[
@@ -323,6 +333,7 @@ class Correction(Struct, frozen=True, kw_only=True):
         About(
             "Status of the attempt: success, partial or error; unknown: the reading as it was recorded.",
             "tooltrace.corrected.status",
+            made=True,
         ),
     ] = None
     code: Annotated[str | None, About("Error code of the attempt.", "tooltrace.corrected.code")] = None
@@ -330,13 +341,15 @@ class Correction(Struct, frozen=True, kw_only=True):
         None
     )
     rule_grade: Annotated[
-        str | None, About("Reliability of that reading: certain, heuristic or unread.", "tooltrace.rule_grade")
+        str | None,
+        About("Reliability of that reading: certain, heuristic or unread.", "tooltrace.rule_grade", made=True),
     ] = None
     labeler: Annotated[
         str, About("Who corrected the reading: human, or the name of a program.", "tooltrace.labeler", prose=True)
     ] = "human"
     labeler_kind: Annotated[
-        str, About("Kind of the labeler: person, rule (a program) or agent (a model).", "tooltrace.labeler_kind")
+        str,
+        About("Kind of the labeler: person, rule (a program) or agent (a model).", "tooltrace.labeler_kind", made=True),
     ] = "person"
     reason: Annotated[
         str | None, About("Reason of the correction, redacted.", "tooltrace.corrected.reason", prose=True)
@@ -378,16 +391,22 @@ class Gate(Struct, frozen=True, kw_only=True):
     """A stop of a call that waits for a person's answer, and the answer where there is one."""
 
     call_id: Annotated[str, About("Id of the call that was stopped.", "gen_ai.tool.call.id")]
-    span_id: Annotated[str, About("Id of the attempt that was stopped.", "tooltrace.gate.span_id")]
+    span_id: Annotated[str, About("Id of the attempt that was stopped.", "tooltrace.gate.span_id", made=True)]
     kind: Annotated[
         str,
         About(
-            "What the call waits for: confirmation, input, external or review (of its result).", "tooltrace.gate.kind"
+            "What the call waits for: confirmation, input, external or review (of its result).",
+            "tooltrace.gate.kind",
+            made=True,
         ),
     ]
     decision: Annotated[
         str | None,
-        About("Decision: approved, declined or expired; unknown while the call waits.", "tooltrace.gate.decision"),
+        About(
+            "Decision: approved, declined or expired; unknown while the call waits.",
+            "tooltrace.gate.decision",
+            made=True,
+        ),
     ] = None
     asked_at: Annotated[datetime, About("Time when the person was asked, UTC.", "tooltrace.gate.asked_at")]
     answered_at: Annotated[
@@ -406,7 +425,8 @@ class Gate(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     resumed_span_id: Annotated[
-        str | None, About("Id of the attempt that continued with the answer.", "tooltrace.gate.resumed_span_id")
+        str | None,
+        About("Id of the attempt that continued with the answer.", "tooltrace.gate.resumed_span_id", made=True),
     ] = None
 
 
@@ -416,7 +436,9 @@ class Message(Struct, frozen=True, kw_only=True):
     call_id: Annotated[str, About("Id of the call.", "gen_ai.tool.call.id")]
     span_id: Annotated[
         str | None,
-        About("Id of the attempt; unknown where the process did not record it.", "tooltrace.message.span_id"),
+        About(
+            "Id of the attempt; unknown where the process did not record it.", "tooltrace.message.span_id", made=True
+        ),
     ] = None
     style: Annotated[
         str | None,
@@ -430,6 +452,7 @@ class Message(Struct, frozen=True, kw_only=True):
         About(
             "SHA-256 of the whole text after redaction, hex; equal for equal messages.",
             "tooltrace.message.sha256",
+            made=True,
         ),
     ]
     length: Annotated[int, About("Number of characters of the whole text after redaction.", "tooltrace.message.length")]
@@ -447,14 +470,18 @@ class Message(Struct, frozen=True, kw_only=True):
 class Span(Struct, frozen=True, kw_only=True):
     """A span of any library that is not a tool call: the surroundings of the calls in their traces."""
 
-    trace_id: Annotated[str, About("OpenTelemetry trace id, 32 hex digits.")]
-    span_id: Annotated[str, About("OpenTelemetry span id, 16 hex digits; unique, the key of the row.")]
-    parent_span_id: Annotated[str | None, About("Id of the parent span.")] = None
+    trace_id: Annotated[str, About("OpenTelemetry trace id, 32 hex digits.", made=True)]
+    span_id: Annotated[str, About("OpenTelemetry span id, 16 hex digits; unique, the key of the row.", made=True)]
+    parent_span_id: Annotated[str | None, About("Id of the parent span.", made=True)] = None
     name: Annotated[str, About("Name of the span.")]
-    span_kind: Annotated[str | None, About("Kind of the span: internal, server, client, producer or consumer.")] = None
+    span_kind: Annotated[
+        str | None, About("Kind of the span: internal, server, client, producer or consumer.", made=True)
+    ] = None
     started_at: Annotated[datetime, About("Start of the span, UTC.")]
     duration_ms: Annotated[float | None, About("Duration of the span in milliseconds.")] = None
-    status: Annotated[str | None, About("Status of the span: ok or error; unknown where it is unset.")] = None
+    status: Annotated[str | None, About("Status of the span: ok or error; unknown where it is unset.", made=True)] = (
+        None
+    )
     status_message: Annotated[str | None, About("Description of the status, redacted.", prose=True)] = None
     attributes: Annotated[Json | None, About("Object: attributes of the span, redacted and bounded.", content=True)] = (
         None

@@ -10,6 +10,7 @@ from tooltrace.core.plural import format_count
 from tooltrace.core.records import Loss, Record
 from tooltrace.delivery.batch import RefusedRecords
 from tooltrace.faults import faults
+from tooltrace.redact.redaction import Redaction
 from tooltrace.store.delivery_cursors import DestinationFiles
 from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
@@ -35,9 +36,9 @@ class DeadLetterWriter:
         if refused.record is not None:
             self._set_aside(refused.record)
         self.count += refused.count
-        now, detail = datetime.now(UTC), f"{name}: {refused.reason}"[:500]
+        now, detail = datetime.now(UTC), Redaction().redact_text(f"{name}: {refused.reason}")[:500]
         self._journal.write(encode(Loss(reason=REASON, count=refused.count, at=now, detail=detail, pid=os.getpid())))
-        message = f"tooltrace: {name} rejected {format_count(refused.count, 'record')} permanently: {refused.reason}"
+        message = f"tooltrace: {format_count(refused.count, 'record')} rejected permanently by {detail}"
         faults.warn_once(f"{REASON}_{name}", message)
 
     def close(self) -> None:

@@ -124,11 +124,12 @@ class Delivery:
 
     def _waits(self, error: Unavailable) -> None:
         name = self._files.name
-        message = f"tooltrace cannot deliver to {name} now ({error}); the records wait on disk"
-        faults.warn_once(f"export_{name}", message, counted=False)
         # once for each reason: a receiver that is away for days must not cause a write every minute
         if self.cursor.wait_because(str(error)):
             self._save()
+        # the text of the cursor, because an answer may repeat a credential
+        message = f"tooltrace cannot deliver to {name} now ({self.cursor.error}); the records wait on disk"
+        faults.warn_once(f"export_{name}", message, counted=False)
 
     def _refused(self, refused: RefusedRecords) -> None:
         is_split = isinstance(self._destination, MultiPartDestination) and len(self._destination.parts) > 1

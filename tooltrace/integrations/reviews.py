@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from opentelemetry.trace import SpanContext
 
 from tooltrace.core.lru import LruMap
+from tooltrace.core.record_redaction import redact_record
 from tooltrace.core.records import Gate
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.recorder import Recorder
@@ -44,7 +45,8 @@ def record_question(recorder: Recorder, review: PendingReview, key: Hashable | N
     """Record that a call waits for a person, and remember the question under ``key``."""
     if key is not None:
         pending.put(key, review)
-    recorder.put(Gate(call_id=review.call_id, span_id=review.span_id, kind=review.kind, asked_at=review.at))
+    gate = Gate(call_id=review.call_id, span_id=review.span_id, kind=review.kind, asked_at=review.at)
+    recorder.put(redact_record(gate, (recorder.settings.redaction,), recorder.settings.field_limit))
 
 
 def record_answer(
@@ -72,7 +74,7 @@ def record_answer(
     values = dict(changed or {}) if with_content else dict.fromkeys(changed or {})
     recorder.put(
         Gate(
-            call_id=review.call_id,
+            call_id=sanitizer.sanitize_name("call_id", review.call_id),
             span_id=review.span_id,
             kind=review.kind,
             asked_at=review.at,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final, Literal, get_args
 
+from tooltrace.core.record_redaction import redact_record
 from tooltrace.core.records import Correction
 from tooltrace.errors import LabelError
-from tooltrace.labels.label import CLOCK, HUMAN, safe_labeler, valid_text
+from tooltrace.labels.label import CLOCK, HUMAN, valid_text
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.settings import Settings
-from tooltrace.redact.sanitizer import Sanitizer
 
 CorrectedStatus = Literal["success", "partial", "error", "recorded"]
 """Status of a correction; ``recorded`` restores the reading as it was recorded."""
@@ -37,17 +37,17 @@ def make_correction(
         raise LabelError(f"status must be one of {', '.join(STATUSES)}; got {status!r}")
     if code and status in ("success", "recorded"):
         raise LabelError(f"code belongs to an error or a partial result; got {code!r} with the status {status}")
-    sanitizer = Sanitizer((settings.redaction,), settings.field_limit)
-    return Correction(
+    correction = Correction(
         call_id=valid_text(call_id),
         span_id=valid_text(span_id),
         status=None if status == "recorded" else status,
-        code=sanitizer.sanitize_text("code", code or None),
-        labeler=safe_labeler(settings, labeler or HUMAN),
+        code=code or None,
+        labeler=labeler or HUMAN,
         labeler_kind="person",
-        reason=sanitizer.sanitize_text("reason", reason or None),
+        reason=reason or None,
         corrected_at=CLOCK.now(),
     )
+    return redact_record(correction, (settings.redaction,), settings.field_limit)
 
 
 def correct(

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, get_args
 
 from tooltrace.core.confidence import valid_confidence
+from tooltrace.core.record_redaction import redact_record
 from tooltrace.core.records import Outcome
 from tooltrace.errors import LabelError
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.settings import Settings
-from tooltrace.redact.sanitizer import Sanitizer
 
 LabelerKind = Literal["person", "rule", "agent"]
 """Kind of a labeler: a person, a rule (a program), or an agent (a model)."""
@@ -54,23 +54,19 @@ def make_outcome(
     if labeler_kind is not None and labeler_kind not in LABELER_KINDS:
         raise LabelError(f"labeler_kind must be one of {', '.join(LABELER_KINDS)}; got {labeler_kind!r}")
     _check(call_id or span_id or conversation_id, correct, score)
-    return Outcome(
+    outcome = Outcome(
         call_id=valid_text(call_id),
         span_id=valid_text(span_id),
         conversation_id=valid_text(conversation_id),
         correct=correct,
         score=None if score is None else valid_confidence(score),
-        labeler=safe_labeler(settings, labeler),
-        reason=Sanitizer((settings.redaction,), settings.field_limit).sanitize_text("reason", reason or None),
+        labeler=labeler,
+        reason=reason or None,
         labeled_at=CLOCK.now() if labeled_at is None else labeled_at,
         labeler_kind=labeler_kind or ("person" if labeler == HUMAN else None),
         target_kind="conversation" if conversation_id else "attempt" if span_id else "call",
     )
-
-
-def safe_labeler(settings: Settings, labeler: str) -> str:
-    """Return the name of a labeler without secrets."""
-    return valid_text(settings.redaction.redact_text(labeler)) or HUMAN
+    return redact_record(outcome, (settings.redaction,), settings.field_limit)
 
 
 def make_retraction(labeler: str, *, span_id: str | None = None, conversation_id: str | None = None) -> Outcome:
@@ -79,14 +75,16 @@ def make_retraction(labeler: str, *, span_id: str | None = None, conversation_id
     It has neither ``correct`` nor ``score``; the views ``judged`` and ``conversation_labels`` then ignore the labeler's
     earlier labels.
     """
-    return Outcome(
+    settings = get_recorder().settings
+    outcome = Outcome(
         span_id=valid_text(span_id),
         conversation_id=valid_text(conversation_id),
-        labeler=safe_labeler(get_recorder().settings, labeler),
+        labeler=labeler,
         labeled_at=CLOCK.now(),
         labeler_kind="person" if labeler == HUMAN else None,
         target_kind="conversation" if conversation_id else "attempt",
     )
+    return redact_record(outcome, (settings.redaction,), settings.field_limit)
 
 
 _MICROSECOND: Final = timedelta(microseconds=1)

@@ -118,10 +118,11 @@ class ModelMessage:
         text = fix_unicode(self.text)
         safe = Sanitizer(redactions, max(len(text), 1)).sanitize_text("seen_text", text) or ""
         capture = (self.spec and self.spec.capture) or self.settings.capture
+        names = Sanitizer(redactions, self.settings.field_limit)
         return Message(
-            call_id=self.call_id,
+            call_id=names.sanitize_name("call_id", self.call_id),
             span_id=self.span_id,
-            style=self.style,
+            style=names.sanitize_name("style", self.style),
             text=safe[: self.settings.field_limit] if capture == "full" else None,
             sha256=sha256(safe.encode()).hexdigest(),
             length=len(safe),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tooltrace.core.confidence import OUT_OF_RANGE, Score, valid_confidence, warn_of_unknown
+from tooltrace.core.record_redaction import OWN_TEXTS, redact_field
 from tooltrace.core.records import ToolCall
 from tooltrace.core.response import ErrorInfo, Source, ToolResponse, is_response
 from tooltrace.normalize import ENVELOPES, EXCEPTION, NONE, PLAIN, RULES, TOOL_RESPONSE, Rule
@@ -176,11 +177,21 @@ def build_record(attempt: Attempt) -> ToolCall:
         _redact_span(attempt, sanitizer)
     if attempt.custom_attributes is not None or settings.attributes:
         _add_custom_attributes(attempt, sanitizer, fields)
+    _redact_names(sanitizer, fields)
     _add_removals(attempt, sanitizer, fields)
     # the tokens of a part would pass for those of the whole result
     if settings.tokens is not None and not fields.get("truncated"):
         fields["result_tokens"] = count_tokens(settings.tokens, result_text(fields))
     return ToolCall(**fields)
+
+
+def _redact_names(sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
+    """Redact the texts that no step has read: names, ids and flags."""
+    if sanitizer.clean:
+        return
+    for name, field in OWN_TEXTS[ToolCall].items():
+        if name not in sanitizer.seen and (value := fields.get(name)) is not None:
+            fields[name] = redact_field(sanitizer, field, value)
 
 
 def _call_id_of(response: ResponseSnapshot | None, span_id: str) -> str | None:
@@ -214,7 +225,7 @@ def _texts(attempt: Attempt, response: ResponseSnapshot | None) -> list[str | No
     parts: list[Snapshot] = [attempt.arguments, attempt.custom_attributes]
     if attempt.settings.attributes:
         parts.append(snapshot(attempt.settings.attributes))
-    texts: list[str | None] = []
+    texts: list[str | None] = _names(attempt, response)
     if attempt.error is not None:
         texts.append(attempt.error.message)
     if response is not None and attempt.error is None:
@@ -235,6 +246,18 @@ def _texts(attempt: Attempt, response: ResponseSnapshot | None) -> list[str | No
         parts.append(snapshot(attempt.confidence.signals))
     texts += [part.decode() if isinstance(part, bytes) else part for part in parts if isinstance(part, bytes | str)]
     return texts
+
+
+def _names(attempt: Attempt, response: ResponseSnapshot | None) -> list[str | None]:
+    """Return the names and ids of the record. Those of the tool and of the process have no secret that the rules know."""
+    context = attempt.call_context
+    found = [attempt.call_id, context.conversation_id, context.agent, context.model, *attempt.flags]
+    if attempt.error is not None:
+        found += (attempt.error.type, attempt.error.code)
+    if response is not None:
+        meta = response.meta
+        found += (response.code, response.next_action, meta.rule, meta.call_id, meta.tool_version, *meta.flags)
+    return found
 
 
 def _texts_of(part: Source | ErrorInfo) -> list[str]:

@@ -77,6 +77,10 @@ class Recorder:
         self._attempts = AttemptCounter()
         self._last: LruMap[LastAttempt] = LruMap()
         """The last attempt by call id, and by conversation and call id where another conversation has used the id since."""
+        self._safe_specs: LruMap[tuple[ToolSpec, ToolSpec]] | None = None
+        """By identity, each spec with the one that the configured rules leave; None without such rules."""
+        if settings.redaction.has_own_rules:
+            self._safe_specs = LruMap(1000)
         self._provider: Any = _NOT_LOOKED_UP
         self._pipeline = pipeline_for(None)
         self._reset_write_mode()
@@ -90,7 +94,7 @@ class Recorder:
         self._may_be_child = has_store and durability is None
         self._closes = False
 
-    def begin(
+    def begin(  # noqa: C901 - each call takes this path, and a function more costs it time
         self,
         spec: ToolSpec,
         arguments: dict[str, Any] | None,
@@ -116,6 +120,8 @@ class Recorder:
                         return self._continue(open_attempt, spec, arguments)
                 call_id, otel, context, arguments = _identify(spec, arguments, context, otel, call_id)
             settings = self.settings
+            if self._safe_specs is not None:
+                spec = self._safe_spec(spec)
             attempt = _begin_attempt(spec, settings, context, started_ns)
             if span_id:
                 attempt.span_id = span_id
@@ -143,8 +149,19 @@ class Recorder:
             return None
         return attempt
 
+    def _safe_spec(self, spec: ToolSpec) -> ToolSpec:
+        """Return ``spec`` with the name, version and description that the configured rules leave."""
+        assert self._safe_specs is not None
+        known = self._safe_specs.get(id(spec))
+        if known is None or known[0] is not spec:
+            known = (spec, spec.redacted(self.settings.redaction))
+            self._safe_specs.put(id(spec), known)
+        return known[1]
+
     def _continue(self, attempt: Attempt, spec: ToolSpec, arguments: dict[str, Any] | None) -> Attempt:
         """Return ``attempt``, which an integration began for the same call, with the spec of the decorated tool."""
+        if self._safe_specs is not None:
+            spec = self._safe_spec(spec)
         attempt.spec, attempt.rules = spec, self.rules_of(spec)
         attempt.captures_content = (spec.capture or self.settings.capture) == "full"
         if not attempt.captures_content:

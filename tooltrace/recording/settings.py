@@ -18,7 +18,7 @@ from tooltrace.normalize import RULES, Rule
 from tooltrace.otel import attributes as names
 from tooltrace.recording.inheritance import inherited
 from tooltrace.recording.tool_spec import Capture
-from tooltrace.redact.redaction import Redaction
+from tooltrace.redact.redaction import Redaction, redact_name
 from tooltrace.store.url import Address, address_of
 from tooltrace.version import __version__
 
@@ -170,6 +170,8 @@ class Settings:
             raise ConfigError(f"service must be a text, or None, got {self.service_name!r}; nothing was changed")
         if self.tokens is not None and not callable(self.tokens):
             raise ConfigError(f"tokens must be a function of a text, or None, got {self.tokens!r}; nothing was changed")
+        for name in ("service_name", "release", "environment", "host"):
+            object.__setattr__(self, name, redact_name(getattr(self, name), self.redaction))
         origin = {
             "service": self.service_name,
             "release": self.release,

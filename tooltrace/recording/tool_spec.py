@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
 from tooltrace.core.confidence import Score, valid_confidence
@@ -18,7 +17,7 @@ from tooltrace.otel import attributes as names
 from tooltrace.otel.tool_span import start_attributes
 from tooltrace.recording.injected_parameters import InjectedParameters
 from tooltrace.recording.retryable import Retryable, RetryRule, checked_retryable
-from tooltrace.redact.redaction import Redact, Redaction, as_redaction
+from tooltrace.redact.redaction import Redact, Redaction, as_redaction, redact_name
 
 Capture = Literal["full", "metadata"]
 """``metadata`` records neither arguments nor results."""
@@ -67,8 +66,8 @@ class ToolSpec:
     """The fields of every record of the tool that describe the tool."""
 
     def __post_init__(self) -> None:
-        for name in ("name", "version", "description"):
-            object.__setattr__(self, name, _without_secrets(getattr(self, name), self.redact))
+        for name in ("name", "version", "description", "tool_type"):
+            object.__setattr__(self, name, redact_name(getattr(self, name), self.redact))
         object.__setattr__(self, "span_name", f"{names.EXECUTE_TOOL} {self.name}")
         object.__setattr__(self, "start_attributes", start_attributes(self.name, self.tool_type))
         identity = {
@@ -78,6 +77,11 @@ class ToolSpec:
             "tool_description": self.description,
         }
         object.__setattr__(self, "identity", identity)
+
+    def redacted(self, redaction: Redaction) -> ToolSpec:
+        """Return the spec with the name, version, description and type that ``redaction`` leaves."""
+        texts = ("name", "version", "description", "tool_type")
+        return replace(self, **{name: redact_name(getattr(self, name), redaction) for name in texts})
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments by name, as they were passed."""
@@ -107,17 +111,6 @@ class ToolSpec:
         supplied = dict(arguments)
         injected = [supplied.pop(name) for name in self.injected if name in supplied]
         return supplied, injected, call_id
-
-
-_MAY_HAVE_SECRET = re.compile(r"[\d:=@-]|\S{20}")
-"""What each secret has. Most names and descriptions are plain words, and need no search while a program is imported."""
-
-
-def _without_secrets(text: str | None, redaction: Redaction | None) -> str | None:
-    """Return the name, version or description of a tool without secrets: spans and logs have it from the start."""
-    if text is None or (redaction is None and _MAY_HAVE_SECRET.search(text) is None):
-        return text
-    return (Redaction() if redaction is None else redaction).redact_text(text)
 
 
 class ToolSettings(TypedDict, total=False):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from operator import is_not
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tooltrace.redact.secret_names import Strength
 
 MAX_SHORT_KEY_LENGTH = 128
+
+_Text = TypeVar("_Text", str, str | None)
 
 Redact = Callable[[str, Any], Any]
 """A user's own redaction function.
@@ -70,6 +72,11 @@ class Redaction:
         object.__setattr__(self, "_keys", frozenset(_normal(key) for key in self.keys))
         object.__setattr__(self, "_patterns", (*emails, *(re.compile(pattern) for pattern in self.patterns)))
         object.__setattr__(self, "_custom", bool(self._keys or self._patterns))
+
+    @property
+    def has_own_rules(self) -> bool:
+        """Whether there are keys or patterns in addition to the built-in ones."""
+        return self._custom
 
     @property
     def normal_keys(self) -> frozenset[str]:
@@ -179,6 +186,17 @@ class Redaction:
         for pattern in self._patterns:
             text = pattern.sub(MASK, text)
         return text
+
+
+_MAY_HAVE_SECRET = re.compile(r"[\d:=@-]|\S{20}")
+"""What each secret has. Most names and descriptions are plain words, and need no search while a program is imported."""
+
+
+def redact_name(text: _Text, redaction: Redaction | None = None) -> _Text:
+    """Return a name, a version or a description without secrets, for what spans and logs have from the start."""
+    if text is None or ((redaction is None or not redaction.has_own_rules) and _MAY_HAVE_SECRET.search(text) is None):
+        return text
+    return (redaction or Redaction()).redact_text(text)
 
 
 def load_rules() -> None:

@@ -21,7 +21,7 @@ MAX_PARSED_JSON = MAX_JSON
 class Sanitizer:
     """The redaction and size limits for the fields of one call, with a record of what was removed."""
 
-    __slots__ = ("clean", "cut", "limit", "parsed", "redacted", "redactions", "sizes")
+    __slots__ = ("clean", "cut", "limit", "parsed", "redacted", "redactions", "seen", "sizes")
 
     def __init__(self, redactions: Sequence[Redaction], limit: int, clean: bool = False) -> None:
         self.redactions = redactions
@@ -31,6 +31,8 @@ class Sanitizer:
         self.parsed: tuple[Snapshot, Any] = None, None
         """A snapshot that was parsed before, and its data, which no rule of a user has seen."""
         self.redacted = False
+        self.seen: set[str] = set()
+        """Names of the fields that this sanitizer has read."""
         self.sizes: dict[str, int] = {}
         """Full size in bytes of each field that this sanitizer cut."""
         self.cut = False
@@ -43,6 +45,7 @@ class Sanitizer:
 
     def sanitize_json(self, field: str, snap: Snapshot) -> Json | None:
         """Return a snapshot as JSON text that may be stored; None where its redaction failed."""
+        self.seen.add(field)
         raw = snap if type(snap) is bytes else orjson.dumps(fix_unicode(snap) if type(snap) is str else snap)
         raw, cut, full_size = split_cut(raw)
         self.cut = self.cut or cut
@@ -68,6 +71,7 @@ class Sanitizer:
         """Return a text that may be stored; None where ``text`` is None or its redaction failed."""
         if text is None:
             return None
+        self.seen.add(field)
         text = fix_unicode(text)
         if len(text) <= self.limit and self.clean:
             return text
@@ -79,6 +83,18 @@ class Sanitizer:
             return None
         result = fix_unicode(safe if isinstance(safe, str) else orjson.dumps(safe).decode())
         return result[: self.limit] if long else result
+
+    def sanitize_name(self, field: str, text: str) -> str:
+        """Return a name or an id that may be stored. A user's function does not get it: the rules alone decide."""
+        self.seen.add(field)
+        safe = text = fix_unicode(text)
+        if not self.clean:
+            for redaction in self.redactions:
+                safe = redaction.redact_text(safe)
+            self.redacted = self.redacted or safe != text
+        if len(safe) > self.limit:
+            self.sizes[field] = len(text.encode())
+        return safe[: self.limit]
 
     def _redact(self, field: str, value: Any) -> tuple[Any, bool]:
         """Return ``value`` without secrets, and whether the whole field must be dropped."""

@@ -16,6 +16,7 @@ import duckdb
 
 from tooltrace.core.records import Loss
 from tooltrace.errors import StoreDamaged
+from tooltrace.redact.redaction import Redaction
 from tooltrace.store.connection import connect
 from tooltrace.store.fold_marker import MARKER
 from tooltrace.store.paths import StorePaths
@@ -53,7 +54,9 @@ def quarantine(paths: StorePaths, error: StoreDamaged, *, forced: bool) -> tuple
     else:
         aside = paths.database.rename(paths.database.with_name(name))
         _log.warning("%s; it was moved to %s and is rebuilt from its readable rows", error, aside)
-    return aside, Loss(reason="database_damaged", count=1, at=now, detail=f"{aside.name}: {error}"[:500])
+    return aside, Loss(
+        reason="database_damaged", count=1, at=now, detail=Redaction().redact_text(f"{aside.name}: {error}")[:500]
+    )
 
 
 def _was_database(paths: StorePaths) -> bool:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from tooltrace.core.keywords import UNSET
 from tooltrace.core.paused_call import PausedCall
+from tooltrace.core.record_redaction import redact_record
 from tooltrace.core.records import Gate
 from tooltrace.core.response import ResponseMeta, ToolResponse
 from tooltrace.errors import ReviewError
@@ -82,7 +83,8 @@ def pause(prepared: PreparedCall) -> ToolResponse:
         expires_at=None if expires is None else asked_at + timedelta(seconds=expires),
         approval_type=tool.options.approval_type,
     )
-    recorder.put(Gate(call_id=paused.call_id, span_id=paused.span_id, kind=paused.kind, asked_at=paused.asked_at))
+    gate = Gate(call_id=paused.call_id, span_id=paused.span_id, kind=paused.kind, asked_at=paused.asked_at)
+    recorder.put(redact_record(gate, (recorder.settings.redaction,), recorder.settings.field_limit))
     return builtin_responses.paused(paused, _meta(attempt, tool.spec))
 
 
@@ -250,7 +252,7 @@ def record_decision(paused: PausedCall, decision: ReviewDecision, spec: ToolSpec
             changed = dict.fromkeys(changed)
         recorder.put(
             Gate(
-                call_id=paused.call_id,
+                call_id=sanitizer.sanitize_name("call_id", paused.call_id),
                 span_id=paused.span_id,
                 kind=paused.kind,
                 decision=decision.decision,

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import orjson
 
 from tooltrace.core.paused_call import PausedCall
+from tooltrace.core.record_redaction import redact_record
 from tooltrace.core.records import Gate
 from tooltrace.core.response import ResponseMeta, ToolResponse
 from tooltrace.errors import ReviewError
@@ -50,7 +51,9 @@ def hold(state: RegistryState, prepared: PreparedCall, response: ToolResponse) -
         expires_at=None if wait is None else asked_at + timedelta(seconds=wait),
         approval_type=tool.options.approval_type,
     )
-    get_recorder().put(Gate(call_id=paused.call_id, span_id=paused.span_id, kind="review", asked_at=asked_at))
+    recorder = get_recorder()
+    gate = Gate(call_id=paused.call_id, span_id=paused.span_id, kind="review", asked_at=asked_at)
+    recorder.put(redact_record(gate, (recorder.settings.redaction,), recorder.settings.field_limit))
     return builtin_responses.held(paused, meta)
 
 
