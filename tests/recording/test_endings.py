@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import threading
 import time
@@ -42,6 +43,40 @@ def test_endings(calls: Calls, tool: Any, ending: str, status: str | None, code:
     call = one(calls)
     assert (call.ending, call.status, call.code) == (ending, status, code)
     assert call.duration_ms is not None and call.duration_ms >= 0
+
+
+def plain(city: str) -> str:
+    return plain() if city == "inner" else city  # type: ignore[call-arg]
+
+
+async def coroutine(city: str) -> str:
+    return plain(city)
+
+
+def stream_of(city: str) -> Any:
+    yield plain(city)
+
+
+async def async_stream_of(city: str) -> Any:
+    yield plain(city)
+
+
+@pytest.mark.parametrize("breaker", [None, tt.CircuitBreaker()])
+@pytest.mark.parametrize("tool", [plain, coroutine, stream_of, async_stream_of])
+def test_a_call_whose_arguments_do_not_fit_is_refused(
+    calls: Calls, tool: Any, breaker: tt.CircuitBreaker | None
+) -> None:
+    async def run(*args: Any, **named: Any) -> Any:
+        made = tt.trace_tool(breaker=breaker)(tool)(*args, **named)
+        if hasattr(made, "__aiter__"):
+            return [each async for each in made]
+        return await made if inspect.iscoroutine(made) else made if isinstance(made, str) else list(made)
+
+    for args, named in (((), {}), (("a", "b"), {}), ((), {"town": "a"}), (("inner",), {})):
+        with pytest.raises(TypeError):
+            asyncio.run(run(*args, **named))
+    found = [(call.ending, call.status, call.code, call.duration_ms is None) for call in calls()]
+    assert found == [("refused", None, "INVALID_PARAM", True)] * 3 + [("raised", "error", "INVALID_PARAM", False)]
 
 
 def consume_all(stream: Any) -> None:

@@ -26,6 +26,7 @@ from tooltrace.errors import ConfigError
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.framework_call import FrameworkCall, spec_for
 from tooltrace.integrations.monkeypatch import MonkeyPatcher
+from tooltrace.recording.unfit_arguments import fails_to_bind
 
 __all__ = ["FRAMEWORK", "install", "remove"]
 
@@ -113,7 +114,9 @@ def _find_tool(owner: Any, tool: str) -> Any:
 
 
 def _end(call: FrameworkCall, output: Any) -> None:
-    if output.exception is not None:
+    if output.exception is not None and fails_to_bind(output.exception, "llama_index.core"):
+        call.refused("INVALID_PARAM", str(output.exception), error=output.exception)
+    elif output.exception is not None:
         call.raised(output.exception)
     elif output.is_error and output.raw_output is None:
         call.refused("NOT_FOUND", str(output.content))

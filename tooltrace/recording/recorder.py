@@ -39,6 +39,7 @@ from tooltrace.recording.sinks import evaluation, otel_metric, structlog
 from tooltrace.recording.snapshots import ResponseSnapshot, ValueSnapshot
 from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.recording.tracebacks import take_frames
+from tooltrace.recording.unfit_arguments import OURS, fails_to_bind
 from tooltrace.recording.worker import Worker
 from tooltrace.redact.redaction import load_rules
 from tooltrace.redact.snapshot import snapshot
@@ -240,7 +241,7 @@ class Recorder:
                 set_result(attempt, error.args[0] if error.args else None)
             elif attempt.ending == "paused":
                 self._repeat_number(attempt)
-            elif attempt.ending == "refused":
+            elif attempt.ending == "refused" or (type(error) is TypeError and fails_to_bind(error, OURS)):
                 self._refuse(attempt, reader.summarize(error))
             else:
                 attempt.error = reader.summarize(error)

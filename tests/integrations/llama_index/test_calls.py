@@ -120,13 +120,20 @@ async def test_a_call_has_id_agent_conversation_arguments_and_result(
 
 
 async def test_failures_of_every_kind(installed: None, calls: Calls, store: Path) -> None:
+    def weigh(item: str) -> str:
+        """Weigh."""
+        return add(item)  # type: ignore[call-arg, arg-type]
+
     turn = [("read", {"path": "a.txt"}, "c1"), ("add", {"a": 1}, "c2"), ("nosuch", {"x": 1}, "c3")]
-    agent = agent_of([add, read], turn)
+    turn += [("weigh", {"stone": "a"}, "c4"), ("weigh", {"item": "a"}, "c5")]
+    agent = agent_of([add, read, tt.trace_tool(weigh)], turn)
     await run(agent)
     found = by_id(calls)
     assert {name: (call.status, call.ending, call.code) for name, call in found.items()} == {
         "c1": ("error", "raised", "NOT_FOUND"),
-        "c2": ("error", "raised", "INVALID_PARAM"),
+        "c2": (None, "refused", "INVALID_PARAM"),
+        "c4": (None, "refused", "INVALID_PARAM"),
+        "c5": ("error", "raised", "INVALID_PARAM"),
         "c3": (None, "refused", "NOT_FOUND"),
     }
     assert found["c1"].error_type == "FileNotFoundError"
