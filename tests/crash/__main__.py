@@ -15,12 +15,12 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.crash.history import total
-from tests.crash.machine import PowerCuts
+from tests.crash.machine import Deliveries, PowerCuts
 
 STEPS = 15
 """Maximum steps of one history."""
 HISTORIES = 3
-"""Histories of one seed. The first is the simplest one."""
+"""Histories of one seed and machine. The first is the simplest one."""
 
 
 def main() -> int:
@@ -45,13 +45,14 @@ def main() -> int:
 
 
 def run(number: int) -> None:
-    """Run the histories of one seed. Raises AssertionError."""
+    """Run the histories of one seed: of a store, and of a store with a destination. Raises AssertionError."""
     history = settings(
         max_examples=HISTORIES, stateful_step_count=STEPS, deadline=None, database=None, phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     try:
-        run_state_machine_as_test(seed(number)(PowerCuts), settings=history)
+        for machine in (PowerCuts, Deliveries):
+            run_state_machine_as_test(seed(number)(machine), settings=history)
     except BaseException:
         print(f"seed {number}", file=sys.stderr)
         raise

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 from tests.crash.disk import POLICIES, Disk
-from tests.crash.model import BACKUP_NAME, STORE_NAME, Model, check, settle
+from tests.crash.model import BACKUP_NAME, STORE_NAME, Model, check, check_delivery, settle
 from tests.crash.trace import Call, Log, command
 
 ROOT = Path(__file__).parents[2]
@@ -23,17 +23,19 @@ ROOT = Path(__file__).parents[2]
 class Session:
     """The program over the store in ``folder``, and the simulated disk of that folder."""
 
-    def __init__(self, folder: Path, log: Path) -> None:
+    def __init__(self, folder: Path, log: Path, *options: str) -> None:
         self.disk = Disk(folder)
         self._log_path = log
         self._process = subprocess.Popen(
-            [*command(log), sys.executable, "-m", "tests.crash.program", str(folder / STORE_NAME)],
+            [*command(log), sys.executable, "-m", "tests.crash.program", str(folder / STORE_NAME), *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, env={**os.environ, "TOOLTRACE_STRICT": ""},
         )  # fmt: skip
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == b"ready\n"
         self._log = Log(log)
-        self._until("ready")
+        for event in self._until("ready"):  # the cursor of a destination
+            if isinstance(event, Call):
+                self.disk.apply(event)
 
     def step(self, name: str, arguments: dict[str, Any]) -> list[Call | str]:
         """Do a step; return its system calls and the lines of output between them, in their order."""
@@ -42,7 +44,7 @@ class Session:
         self._process.stdin.write(json.dumps([name, arguments]).encode() + b"\n")
         self._process.stdin.flush()
         while (line := self._process.stdout.readline().decode().strip()) != "done":
-            assert line.startswith("call "), f"the program ended or said: {line}"
+            assert line.startswith(("call ", "sent ")), f"the program ended or said: {line}"
         return self._until("done")
 
     def close(self) -> None:
@@ -78,15 +80,15 @@ class History:
     """A store in a new folder. After each step, states that a loss of power may leave are opened and checked.
 
     ``cuts``: losses of power during a step, at random system calls, each by a random policy. ``at_end``: policies of
-    further losses after each step.
+    further losses after each step. ``delivers``: whether a destination gets the calls, in steps ``deliver``.
     """
 
-    def __init__(self, choose: Random, *, cuts: int, at_end: tuple[str, ...]) -> None:
+    def __init__(self, choose: Random, *, cuts: int, at_end: tuple[str, ...], delivers: bool = False) -> None:
         total.histories += 1
         self._choose, self._cuts, self._at_end = choose, cuts, at_end
         self._work = Path(tempfile.mkdtemp(prefix="crash-"))
         self._number = self._calls = 0
-        self.model = Model()
+        self.model = Model(delivers=delivers)
         self.broken = False
         """Whether the last state broke a promise."""
         self._begin(self._new_folder())
@@ -110,6 +112,8 @@ class History:
                 self._session.disk.apply(event)
             elif event.startswith("call "):
                 during.acknowledge(event.removeprefix("call "))
+            elif event.startswith("sent "):
+                during.sent.add(event.removeprefix("sent "))
             else:
                 during.end(name, arguments)
             if index in cuts:
@@ -141,7 +145,8 @@ class History:
         self._session.disk.after_power_cut(self._choose, folder, policy)
         copied = folder.with_name(f"{folder.name}-as-left")
         shutil.copytree(folder, copied)
-        wrong = check(model, folder)
+        wrong = check_delivery(model, copied, folder.with_name(f"{folder.name}-delivered")) if model.delivers else []
+        wrong += check(model, folder)
         total.states += 1
         self.broken = bool(wrong)
         assert not wrong, f"a loss of power {where} ({policy}) left {copied}: {'; '.join(wrong)}"
@@ -150,7 +155,8 @@ class History:
 
     def _begin(self, folder: Path) -> None:
         self._folder = folder
-        self._session = Session(folder, self._work / f"{folder.name}.strace")
+        options = ["--deliver"] if self.model.delivers else []
+        self._session = Session(folder, self._work / f"{folder.name}.strace", *options)
 
     def _new_folder(self) -> Path:
         self._number += 1

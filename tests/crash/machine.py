@@ -57,3 +57,31 @@ class PowerCuts(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.history.close()
+
+
+class Deliveries(RuleBasedStateMachine):
+    """Steps on one store whose calls go to a destination."""
+
+    @initialize(seed=st.integers(0, 2**32))
+    def begin(self, seed: int) -> None:
+        self.history = History(Random(seed), cuts=2, at_end=("names lost",), delivers=True)
+
+    @rule(count=st.integers(1, 4))
+    def record(self, count: int) -> None:
+        self.history.record("conversation", count=count)
+
+    @rule(name=st.sampled_from(["deliver", "deliver", "end", "fold"]))
+    def step(self, name: str) -> None:
+        self.history.do(name)
+
+    @rule()
+    def end_deliver_and_fold(self) -> None:
+        for name in ("end", "deliver", "fold"):
+            self.history.do(name)
+
+    @rule()
+    def cut_power(self) -> None:
+        self.history.cut_power()
+
+    def teardown(self) -> None:
+        self.history.close()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import shutil
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import tooltrace as tt
+from tests.crash.program import Reporting, deliver
 from tooltrace.store.connection import opened
 from tooltrace.store.duckdb_store import DuckDBStore
 from tooltrace.store.paths import StorePaths
@@ -51,6 +53,10 @@ class Model:
     """Those in journals that the next fold removes."""
     gone: set[str] = field(default_factory=set)
     """Calls that the restoration in progress removes."""
+    delivers: bool = False
+    """Whether a destination gets the calls."""
+    sent: set[str] = field(default_factory=set)
+    """What it has taken: the part and the call."""
 
     def begin(self, name: str, arguments: dict[str, object]) -> Model:
         """Return what is allowed while a step runs."""
@@ -102,7 +108,7 @@ class Model:
             self.gone = set()
         if name == "end":
             self.in_ended |= self.in_journals
-        elif name != "record":  # every other step folds
+        elif name not in ("record", "deliver"):  # every other step folds
             self.in_journals -= self.in_ended
             self.in_ended = set()
 
@@ -170,6 +176,24 @@ def check(model: Model, folder: Path) -> list[str]:
         if all(each):
             wrong += [f"the backup: {problem}" for problem in each[-1]]
     return wrong
+
+
+def check_delivery(model: Model, as_left: Path, folder: Path) -> list[str]:
+    """Deliver what waits after a loss of power, in a copy of ``as_left``; return what is wrong, in words.
+
+    What was sent before the loss need not be sent again: a call that is missing was passed by the cursor.
+    """
+    shutil.copytree(as_left, folder)
+    taken: set[str] = set()
+    deliver(folder / STORE_NAME, lambda line: taken.add(line.removeprefix("sent ")))
+    stored = set(Found.in_store(folder / STORE_NAME).rows)
+    shutil.rmtree(folder)
+    known = model.store.required | model.store.possible
+    missing = {f"{part} {call}" for part in Reporting.parts for call in model.store.required | stored}
+    missing -= taken | model.sent
+    invented = {one for one in taken if one.split()[1] not in known}
+    sentences = {"stored and never delivered": missing, "delivered and were never made": invented}
+    return [f"{sorted(calls)[:5]} are {what}" for what, calls in sentences.items() if calls]
 
 
 def settle(model: Model, folder: Path) -> None:

@@ -1,7 +1,8 @@
 """A program that works on a store as it is told: ``python -m tests.crash.program STORE``.
 
 A line of JSON on standard input is a step and its arguments. It writes a line to standard output for each call that has
-returned, ``call ID``, and ``done`` or ``failed WHY`` for each step.
+returned, ``call ID``, for each record that a destination has taken, ``sent PART ID``, and ``done`` or ``failed WHY`` for each
+step. With ``--deliver``, the destination has a cursor from the beginning.
 """
 
 from __future__ import annotations
@@ -9,14 +10,17 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import tooltrace as tt
+from tooltrace.core.records import Record, ToolCall
+from tooltrace.delivery.delivery import Delivery
 from tooltrace.store.background import BackgroundFold
 from tooltrace.store.backup import backup, restore
+from tooltrace.store.delivery_cursors import DestinationFiles
 from tooltrace.store.fold import fold
 from tooltrace.store.prune import prune
 from tooltrace.store.retention import PrunePolicy
@@ -65,8 +69,48 @@ def prune_tool(store: Path) -> None:
     prune(store, PrunePolicy(before=datetime.now(UTC) + timedelta(days=2), tool="pruned"), wait=WAIT)
 
 
+class Reporting:
+    """A destination in two parts, which reports each record that it takes."""
+
+    parts = ("spans", "events")
+
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self.memory: dict[str, Any] = {}
+        self._report = report
+
+    def send(self, records: Sequence[Record]) -> None:
+        for part in self.parts:
+            self.send_part(part, records)
+
+    def send_part(self, part: str, records: Sequence[Record]) -> None:
+        for record in records:
+            if isinstance(record, ToolCall):
+                self._report(f"sent {part} {record.call_id}")
+
+    def close(self) -> None:
+        pass
+
+
+def files_of(store: Path) -> DestinationFiles:
+    return DestinationFiles.of(store, "reporting")
+
+
+def deliver(store: Path, report: Callable[[str], None] = report) -> None:
+    """Deliver what waits, as the process does that has the destination's lock."""
+    lock = files_of(store).lock()
+    assert lock.exclusive(WAIT)
+    try:
+        delivery = Delivery(files_of(store), Reporting(report))
+        while delivery.step() is not None:
+            pass
+        delivery.close()
+    finally:
+        lock.release()
+
+
 STEPS: dict[str, Callable[..., Any]] = {
     "record": record,
+    "deliver": deliver,
     "end": end,
     "fold": lambda store: fold(store, wait=WAIT),
     "prune": prune_tool,
@@ -76,8 +120,10 @@ STEPS: dict[str, Callable[..., Any]] = {
 }
 
 
-def main(store: Path) -> None:
+def main(store: Path, delivers: bool) -> None:
     BackgroundFold.start = lambda self: None  # type: ignore[method-assign]  # one process: steps alone decide when a fold runs
+    if delivers and not files_of(store).cursor.exists():
+        files_of(store).create()
     report("ready")
     for line in sys.stdin:
         name, arguments = json.loads(line)
@@ -90,4 +136,4 @@ def main(store: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), "--deliver" in sys.argv)

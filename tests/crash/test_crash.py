@@ -24,10 +24,12 @@ def strace() -> None:
         pytest.param("record:blue end fold prune", id="a removed journal comes back after a prune"),
         pytest.param("record:red backup record:blue end fold restore", id="a replaced database comes back"),
         pytest.param("record:red backup record:blue end restore", id="a restored store has the calls of journals"),
+        pytest.param("record:red deliver record:blue end deliver fold", id="a removed journal was delivered"),
     ],
 )
 def test_an_acknowledged_step_survives_a_loss_of_power(steps: str) -> None:
-    history = History(Random(0), cuts=0, at_end=("names lost", "names and bytes kept"))
+    at_end = ("names lost", "names and bytes kept")
+    history = History(Random(0), cuts=2 * ("deliver" in steps), at_end=at_end, delivers="deliver" in steps)
     try:
         for step in steps.split():
             name, _, conversation = step.partition(":")
