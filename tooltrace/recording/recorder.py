@@ -206,6 +206,11 @@ class Recorder:
             return last
         return self._last.get((conversation, call_id)) or last
 
+    def last_span_id(self, call_id: str) -> str | None:
+        """Return the span id of the last attempt of the call in this process; None where it recorded none."""
+        last = self._last.get(call_id)
+        return None if last is None else f"{last.span_id:016x}"
+
     def returned(self, attempt: Attempt, result: Any, duration_ns: int | None = None) -> None:
         """End ``attempt`` with the ``result`` that the tool returned.
 

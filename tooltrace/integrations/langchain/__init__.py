@@ -12,6 +12,8 @@ or for single runs::
 
     agent.invoke(question, config={"callbacks": [langchain.ToolTraceCallbackHandler()]})
 
+``ReviewMiddleware`` pauses an agent before its model reads a result that a person has to review.
+
 A run that has its own handler is recorded by that one only. If OpenInference or Traceloop already instruments
 LangChain, add ``TooltraceSpanProcessor`` to their provider instead.
 """
@@ -24,8 +26,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tooltrace.integrations.langchain.handler import ToolTraceCallbackHandler
+    from tooltrace.integrations.langchain.review import ReviewMiddleware
 
-__all__ = ["FRAMEWORK", "ToolTraceCallbackHandler", "install", "remove"]
+__all__ = ["FRAMEWORK", "ReviewMiddleware", "ToolTraceCallbackHandler", "install", "remove"]
 
 FRAMEWORK = "langchain_core"
 _HANDLER = f"{__name__}.handler"
@@ -43,7 +46,9 @@ def remove() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """Import the handler, which needs LangChain, on first access."""
+    """Import what needs LangChain on first access."""
     if name == "ToolTraceCallbackHandler":
         return import_module(_HANDLER).ToolTraceCallbackHandler
+    if name == "ReviewMiddleware":
+        return import_module(f"{__name__}.review").ReviewMiddleware
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
