@@ -43,6 +43,8 @@ TRACEBACK = "Traceback (most recent call last)"
 EXTRA = re.compile(r"pip install '?tooltrace-recorder\[")
 SECONDS = 600
 QUIET_SECONDS = 20
+WORKERS = 2 * (os.cpu_count() or 1) + 2
+"""Parts of pages at once: more than processors, because a command that never ends and has nothing to print only waits."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Environment:
 
 
 def main(uv: str, wheel: Path, pages: list[str]) -> None:
-    with tempfile.TemporaryDirectory() as parent, ThreadPoolExecutor(max(os.cpu_count() or 1, 2)) as pool:
+    with tempfile.TemporaryDirectory() as parent, ThreadPoolExecutor(WORKERS) as pool:
         made = list(pool.map(lambda name: make(uv, wheel, Path(parent), name), ENVIRONMENTS))
         todo = [(each, *part) for each in made for part in parts(pages)]
         faults = [fault for found in pool.map(lambda one: list(check(*one)), todo) for fault in found]
