@@ -23,7 +23,6 @@ from tooltrace.store.folded_journals import store_offsets
 from tooltrace.store.journal_scan import JournalBatch, batches
 from tooltrace.store.line_files import LineFile, is_about_values
 from tooltrace.store.paths import StorePaths
-from tooltrace.store.read_ahead import read_ahead
 from tooltrace.store.schema import ATTEMPTS, CORRECTIONS, LOSSES, RECORDS, STORE, Table, quote_identifier
 from tooltrace.store.scratch import scratch
 from tooltrace.store.staging import SPACE, Staging, insert_losses, key_columns
@@ -158,9 +157,8 @@ def _insert_directly(
     """Insert the lines into the tables themselves; return False where they must be staged."""
     con.execute("BEGIN")
     try:
-        ahead = read_ahead(lines, STEP_CALLS)
-        with closing(_NewRows(con, scratch(paths))) as new, closing(ahead):
-            for batch in ahead:
+        with closing(_NewRows(con, scratch(paths))) as new, closing(lines):
+            for batch in lines:
                 new.insert(batch)
                 done.add(batch)
                 if new.calls >= STEP_CALLS or is_enough(done.batch.bytes):
