@@ -15,7 +15,6 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBased,
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
 import tooltrace as tt
-from tooltrace.otel.sdk_internals import constant_decisions
 
 
 class Wrapped(trace_api.TracerProvider):
@@ -108,16 +107,6 @@ def test_every_sampler_decides_as_it_would_for_a_span_of_the_sdk(store: Path) ->
             assert bool(names) == flags.sampled
             ours = [span for span in exporter.get_finished_spans() if span.name != "theirs"]
             assert [span.context.trace_flags for span in ours] == [flags] * len(ours)
-
-
-def test_only_constant_sampling_decisions_are_cached() -> None:
-    class Moody(type(ALWAYS_ON)):
-        """A subclass may decide anew each time."""
-
-    assert constant_decisions(TraceIdRatioBased(0.5)) == (None, None)
-    assert constant_decisions(Moody(ALWAYS_ON._decision)) == (None, None)
-    assert constant_decisions(ParentBased(TraceIdRatioBased(0.5)))[0] is None
-    assert None not in constant_decisions(ParentBased(ALWAYS_ON))
 
 
 def test_the_log_line_and_the_metric_are_there_when_the_journal_was_written_first(store: Path) -> None:

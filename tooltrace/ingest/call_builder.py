@@ -100,8 +100,8 @@ def _set_identity(attempt: Attempt, external: ExternalCall) -> None:
     """Set the ids, the parent and the times of the attempt."""
     attempt.trace_id, attempt.span_id = external.trace_id, external.span_id
     parent = external.parent_span_id
-    attempt._parent = None if parent is None else SpanContext(external.trace_id, parent, is_remote=True)  # noqa: SLF001 - the name that ReadableSpan reads
-    attempt.started_ns = min(max(external.started_ns, 0), MAX_TIME_NS)
+    attempt.parent = None if parent is None else SpanContext(external.trace_id, parent, is_remote=True)
+    attempt.start_time = min(max(external.started_ns, 0), MAX_TIME_NS)
     duration = external.duration_ns
     attempt.duration_ns = duration if duration is not None and 0 <= duration < MAX_DURATION_NS else None
 

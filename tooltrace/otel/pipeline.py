@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from random import getrandbits
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, cast
 
 import opentelemetry.trace as trace_api
 from opentelemetry.context.context import Context
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import SpanLimits, SynchronousMultiSpanProcessor, TracerProvider
-from opentelemetry.sdk.trace.sampling import Decision
+from opentelemetry.sdk.trace import SpanLimits, TracerProvider
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON, DEFAULT_ON, Decision
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Span, SpanContext, SpanKind, TraceFlags
 
@@ -20,11 +23,9 @@ from tooltrace.otel.tool_span import ToolSpan
 from tooltrace.version import __version__
 
 if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import SpanProcessor
+    from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
     from opentelemetry.sdk.trace.sampling import Sampler
 
-_SAMPLED_BIT = int(TraceFlags.SAMPLED)
-_DROP = Decision.DROP  # a member is read slowly from its class
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 _RANDOM: int = getattr(TraceFlags, "RANDOM_TRACE_ID", 0)
 _FLAGS = {
@@ -47,103 +48,70 @@ class Pipeline:
         span.pipeline = self
         span.start = attributes
         parent = parent_of(context) if sdk_internals.SPAN_KEY in context else None
-        span._parent = parent  # noqa: SLF001 - the name that ReadableSpan reads
+        span.parent = parent
         span.trace_id = getrandbits(128) or 1 if parent is None else parent.trace_id
         if not span.span_id:
             span.span_id = getrandbits(64) or 1
         span.trace_flags = _SAMPLED
 
-    def ended(self, span: ToolSpan) -> bool:  # noqa: ARG002 - for the pipelines that give it on
-        """Pass an ended span on. Return whether :meth:`wake_exporters` should be called soon."""
-        return False
-
-    def wake_exporters(self) -> None:
-        """Wake the exporters that have a full batch. Not to be called in a tool's thread: it takes locks of the SDK."""
+    def ended(self, span: ToolSpan) -> None:
+        """Pass an ended span on."""
 
 
 class SdkPipeline(Pipeline):
     """Pipeline to the SDK's provider: it uses the provider's sampler, ids and processors."""
 
-    def __init__(self, provider: TracerProvider) -> None:
+    def __init__(self, provider: TracerProvider, processor: SpanProcessor) -> None:
         self._provider = provider
+        self._processor = processor
         self._sampler: Sampler = provider.sampler
-        self._at_root, self._under_sampled = sdk_internals.constant_decisions(provider.sampler)
+        # by identity: a subclass may decide anew each time
+        self._samples_all = provider.sampler is ALWAYS_ON or provider.sampler is DEFAULT_ON
         self._ids = provider.id_generator
-        self._makes_random_ids = sdk_internals.makes_random_ids(self._ids)
-        self._processor = processor = sdk_internals.span_processor(provider)
-        self._several = processor if type(processor) is SynchronousMultiSpanProcessor else None
+        self._has_random_ids = bool(_RANDOM) and self._ids.is_trace_id_random()
         self._known: tuple[SpanProcessor, ...] = ()
         self._starting: tuple[SpanProcessor, ...] = ()
-        """Processors that do something when a span starts."""
-        self._ending: tuple[SpanProcessor, ...] = ()
-        """Processors that do something before a span ends."""
-        self._queues: tuple[tuple[sdk_internals.BatchQueue | None, SpanProcessor], ...] = ()
+        """The processors but the SDK's batch processors, which do nothing when a span starts."""
+        self._queues: tuple[tuple[Callable[[ReadableSpan], None] | None, SpanProcessor], ...] = ()
+        self._busy: set[int] = set()
+        """Threads in which a processor runs. It may hold a lock that is not reentrant, as the SDK's batch processor does."""
+        self._interrupting: deque[ToolSpan] = deque()
+        """Ended spans of signal handlers and finalizers that interrupted such a thread; it passes them on afterwards."""
+        self._root_flags = _FLAGS[True, self._has_random_ids]
         self.limits = sdk_internals.span_limits(provider)
-        self._random_ids = bool(_RANDOM) and self._ids.is_trace_id_random()
-        self._root_flags = self._flags(self._at_root is Decision.RECORD_AND_SAMPLE, None)
 
     @property
     def resource(self) -> Resource:  # type: ignore[override]
         return self._provider.resource
 
     def start(self, span: ToolSpan, attributes: Mapping[str, Any], context: Context) -> None:
-        # The first two cases are those of most agents: the decision is constant, so that the sampler is skipped.
-        enclosing = context.get(sdk_internals.SPAN_KEY)
-        if enclosing is None and self._at_root is not None:
-            span._parent = None  # noqa: SLF001
-            span.trace_id = getrandbits(128) or 1 if self._makes_random_ids else self._ids.generate_trace_id()
-            span.start, span.trace_flags, decision = attributes, self._root_flags, self._at_root
-        elif self._is_sampled_here(enclosing) and self._under_sampled is Decision.RECORD_AND_SAMPLE:
-            span._parent = enclosing.get_span_context()  # noqa: SLF001
-            span.trace_id, span.trace_flags, span.trace_state = (
-                enclosing.trace_id,
-                enclosing.trace_flags,
-                enclosing.trace_state,
-            )
-            span.start, decision = attributes, Decision.RECORD_AND_SAMPLE
-        else:
-            span._parent = parent = parent_of(context)  # noqa: SLF001
-            span.trace_id = self._ids.generate_trace_id() if parent is None else parent.trace_id
-            decision = self._decide(span, attributes, context)
-            span.trace_flags = self._flags(decision is Decision.RECORD_AND_SAMPLE, parent)
+        span.start = attributes
+        span.parent = parent = parent_of(context)
+        span.trace_id = self._ids.generate_trace_id() if parent is None else parent.trace_id
         if not span.span_id:
-            span.span_id = getrandbits(64) or 1 if self._makes_random_ids else self._ids.generate_span_id()
-        if decision is _DROP:
-            span.pipeline = _NO_OUTPUT
-            return
+            span.span_id = self._ids.generate_span_id()
+        # the sampler would take a tenth of the cost of a call, and most agents record every call
+        if self._samples_all and parent is None:
+            span.trace_flags = self._root_flags
+        elif self._samples_all and parent is not None and parent.trace_flags & _SAMPLED:
+            span.trace_flags, span.trace_state = parent.trace_flags, parent.trace_state
+        else:
+            decision = self._decide(span, attributes, context)
+            random = self._has_random_ids if parent is None else parent.trace_flags & _RANDOM
+            span.trace_flags = _FLAGS[decision is Decision.RECORD_AND_SAMPLE, bool(random)]
+            if decision is Decision.DROP:
+                span.pipeline = _NO_OUTPUT
+                return
         span.pipeline = self
-        if self._several is None:
-            self._processor.on_start(span, parent_context=context)  # type: ignore[arg-type]
-            return
-        processors = self._several._span_processors  # noqa: SLF001 - the SDK replaces the tuple and never changes it
-        if processors is not self._known:
-            # Processors can be added at any time; the SDK then sets a new tuple, which the identity shows.
-            self._learn(processors)
-        for processor in self._starting:
-            processor.on_start(span, parent_context=context)  # type: ignore[arg-type]
-
-    def _is_sampled_here(self, enclosing: object) -> TypeGuard[ToolSpan]:
-        """Whether the ``enclosing`` span is one of ours, of the same provider, and sampled."""
-        return (
-            ToolSpan in type(enclosing).__mro__  # isinstance is slow for a class with abstract bases
-            and cast(ToolSpan, enclosing).pipeline is self
-            and bool(cast(ToolSpan, enclosing).trace_flags & _SAMPLED_BIT)
-        )
-
-    def _learn(self, processors: tuple[SpanProcessor, ...]) -> None:
-        """Note which of the provider's ``processors`` take part in a span's start and in its end."""
-        self._starting = sdk_internals.acting(processors, "on_start")
-        self._ending = sdk_internals.acting(processors, "_on_ending")
-        self._queues = tuple((sdk_internals.BatchQueue.of(processor), processor) for processor in processors)
-        self._known = processors
+        processors = sdk_internals.parts_of(self._processor)
+        if processors is not self._known:  # they can be added at any time
+            self._queues = tuple((sdk_internals.queue_of(each), each) for each in processors)
+            self._starting = tuple(each for queue, each in self._queues if queue is None)
+            self._known = processors
+        for each in self._starting:
+            each.on_start(span, parent_context=context)  # type: ignore[arg-type]
 
     def _decide(self, span: ToolSpan, attributes: Mapping[str, Any], context: Context) -> Decision:
-        """Return the sampler's decision; sampling is skipped if the decision is constant."""
-        span.start = attributes
-        parent = span.parent
-        if parent is not None and parent.trace_flags & 1 and not parent.is_remote and self._under_sampled is not None:
-            span.trace_state = parent.trace_state
-            return self._under_sampled
         result = self._sampler.should_sample(context, span.trace_id, span.name, SpanKind.INTERNAL, attributes, ())
         if result.attributes is not None:
             span.start = result.attributes
@@ -151,34 +119,25 @@ class SdkPipeline(Pipeline):
             span.trace_state = result.trace_state
         return result.decision
 
-    def _flags(self, sampled: bool, parent: SpanContext | None) -> TraceFlags:
-        """Return the trace flags: sampled or not, and random if the ids are (W3C level 2, SDK 1.45)."""
-        random = self._random_ids if parent is None else parent.trace_flags & _RANDOM
-        return _FLAGS[sampled, bool(random)]
-
-    def ended(self, span: ToolSpan) -> bool:
-        if self._several is None:
-            self._processor._on_ending(span)  # type: ignore[arg-type]  # noqa: SLF001 - part of the SDK's own order
-            self._processor.on_end(span)
-            return False
-        processors = self._several._span_processors  # noqa: SLF001 - the SDK replaces the tuple and never changes it
-        if processors is not self._known:
-            self._learn(processors)
-        for processor in self._ending:
-            processor._on_ending(span)  # type: ignore[arg-type]  # noqa: SLF001
-        due = False
-        for queue, processor in self._queues:
-            if queue is None:
-                processor.on_end(span)
-            # Only sampled spans are exported; a span that is only recorded stays out of the queue.
-            elif span.trace_flags & _SAMPLED_BIT:
-                due = queue.add(span) or due
-        return due
-
-    def wake_exporters(self) -> None:
-        for queue, _ in self._queues:
-            if queue is not None:
-                queue.wake()
+    def ended(self, span: ToolSpan) -> None:
+        thread = get_ident()
+        if thread in self._busy:
+            self._interrupting.append(span)
+            return
+        try:
+            self._busy.add(thread)
+            for each in self._starting:
+                sdk_internals.before_end(each, span)
+            for queue, each in self._queues:
+                if queue is None:
+                    each.on_end(span)
+                elif span.trace_flags & _SAMPLED:
+                    queue(span)
+        finally:
+            self._busy.discard(thread)
+        while self._interrupting:
+            with suppress(IndexError):  # another thread has taken it
+                self.ended(self._interrupting.popleft())
 
 
 class CustomProviderPipeline(Pipeline):
@@ -192,7 +151,7 @@ class CustomProviderPipeline(Pipeline):
             span.name,
             context=context,
             attributes=dict(attributes),
-            start_time=span.started_ns,
+            start_time=span.start_time,
             set_status_on_exception=False,
         )
         # First the ids of a span without a provider, for a provider whose span has no valid ids.
@@ -209,12 +168,11 @@ class ForwardingPipeline(Pipeline):
     def __init__(self, forwarded: Span) -> None:
         self._forwarded = forwarded
 
-    def ended(self, span: ToolSpan) -> bool:
+    def ended(self, span: ToolSpan) -> None:
         # The provider's own span has the start attributes only; the others are known when the call has ended.
         self._forwarded.set_attributes(dict(span.attributes or {}))
         self._forwarded.set_status(span.status)
         self._forwarded.end(span.end_time)
-        return False
 
 
 _NO_OUTPUT = Pipeline()
@@ -222,10 +180,13 @@ _NO_OUTPUT = Pipeline()
 
 def pipeline_for(provider: trace_api.TracerProvider | None) -> Pipeline:
     """Return the pipeline for ``provider``."""
-    if provider is None or isinstance(provider, trace_api.NoOpTracerProvider):
+    if provider is None or isinstance(provider, trace_api.NoOpTracerProvider | trace_api.ProxyTracerProvider):
         return _NO_OUTPUT
     if isinstance(provider, TracerProvider):
-        return _NO_OUTPUT if sdk_internals.is_disabled(provider) else SdkPipeline(provider)
+        if isinstance(provider.get_tracer("tooltrace"), trace_api.NoOpTracer):  # OTEL_SDK_DISABLED
+            return _NO_OUTPUT
+        if processor := sdk_internals.span_processor(provider):
+            return SdkPipeline(provider, processor)
     return CustomProviderPipeline(provider)
 
 

@@ -13,6 +13,7 @@ from time import time_ns
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
+from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan, SpanLimits
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
@@ -22,7 +23,6 @@ from opentelemetry.util.types import Attributes, AttributeValue
 from tooltrace.core.records import ToolCall
 from tooltrace.otel import attributes as names
 from tooltrace.otel import content_policy
-from tooltrace.otel.sdk_internals import BoundedAttributes, local_context
 from tooltrace.otel.span_codec import span_attributes
 
 _T = TypeVar("_T")
@@ -40,11 +40,8 @@ class SpanSink(Protocol):
     def resource(self) -> Resource:
         """The resource of the provider that the span belongs to."""
 
-    def ended(self, span: ToolSpan) -> bool:
-        """Pass an ended span on. Return whether :meth:`wake_exporters` should be called soon."""
-
-    def wake_exporters(self) -> None:
-        """Wake the exporters that have a full batch."""
+    def ended(self, span: ToolSpan) -> None:
+        """Pass an ended span on."""
 
 
 class ToolSpan(Span, ReadableSpan):
@@ -53,7 +50,15 @@ class ToolSpan(Span, ReadableSpan):
     trace_state: TraceState = _NO_STATE
     span_attributes: dict[str, Any] | None = None
     """Attributes that were set on the span while it ran."""
-    _end_time: int | None = None
+    name: str = ""
+    parent: SpanContext | None = None
+    start_time: int = 0
+    """Start of the span, in nanoseconds since the epoch."""
+    end_time: int | None = None
+    kind: SpanKind = SpanKind.INTERNAL
+    dropped_events: int = 0
+    dropped_links: int = 0
+    instrumentation_info: None = None
     _context_cache: SpanContext | None = None
     _attribute_cache: Mapping[str, Any] | None = None
     _call: ToolCall | None = None
@@ -64,15 +69,11 @@ class ToolSpan(Span, ReadableSpan):
     trace_id: int
     span_id: int = 0
     """Id of the span, set by the pipeline unless it is known before."""
-    _parent: SpanContext | None
     trace_flags: TraceFlags
     start: Mapping[str, Any]
     """Attributes that samplers and processors receive at the start."""
     pipeline: SpanSink
     """Destination of the ended span; a pipeline sets the fields above and this one when it starts the span."""
-
-    started_ns: int
-    """Start of the span, in nanoseconds since the epoch."""
 
     # Methods that the tool may call on its span.
 
@@ -80,17 +81,17 @@ class ToolSpan(Span, ReadableSpan):
         """Return the ids, built on first use."""
         context = self._context_cache
         if context is None:
-            context = local_context(self.trace_id, self.span_id, self.trace_flags, self.trace_state)
+            context = SpanContext(self.trace_id, self.span_id, False, self.trace_flags, self.trace_state)
             self._context_cache = context
         return context
 
     def is_recording(self) -> bool:
         """Whether the tool still runs. Sampling does not matter: the store needs the tool's attributes in any case."""
-        return self._end_time is None
+        return self.end_time is None
 
     def set_attribute(self, key: str, value: AttributeValue) -> None:
         """Store the attribute with the call, under ``key``."""
-        if self._end_time is None:
+        if self.end_time is None:
             if self.span_attributes is None:
                 self.span_attributes = {}
             self.span_attributes[key] = value
@@ -102,7 +103,7 @@ class ToolSpan(Span, ReadableSpan):
 
     def add_event(self, name: str, attributes: Attributes = None, timestamp: int | None = None) -> None:
         """Add an event, which is exported with the span."""
-        if self._end_time is None:
+        if self.end_time is None:
             limits = self.pipeline.limits
             if limits is None:
                 # A new tuple instead of append: an exporter may read the events in another thread.
@@ -113,7 +114,7 @@ class ToolSpan(Span, ReadableSpan):
 
     def add_link(self, context: SpanContext, attributes: Attributes = None) -> None:
         """Add a link, which is exported with the span."""
-        if self._end_time is None:
+        if self.end_time is None:
             limits = self.pipeline.limits
             if limits is None:
                 self._link_list = (*self._link_list, Link(context, attributes))
@@ -123,12 +124,12 @@ class ToolSpan(Span, ReadableSpan):
 
     def update_name(self, name: str) -> None:
         """Rename the span, not the tool."""
-        if self._end_time is None:
-            self._name = name
+        if self.end_time is None:
+            self.name = name
 
     def set_status(self, status: Status | StatusCode, description: str | None = None) -> None:
         """Override the status that the call's ending would set; OK is final, as in the SDK."""
-        if self._end_time is not None or (self._user_status and self._user_status.status_code is StatusCode.OK):
+        if self.end_time is not None or (self._user_status and self._user_status.status_code is StatusCode.OK):
             return
         new = status if isinstance(status, Status) else Status(status, description)
         if new.status_code is not StatusCode.UNSET:
@@ -174,12 +175,12 @@ class ToolSpan(Span, ReadableSpan):
 
     def backdate(self, ns: int) -> None:
         """Move the start back by ``ns`` nanoseconds, for an attempt that is recorded after the fact."""
-        self.started_ns -= ns
+        self.start_time -= ns
 
     def end(self, end_time: int | None = None) -> None:
         """End the span, once, and pass it to the provider's processors."""
-        if self._end_time is None:
-            self._end_time = time_ns() if end_time is None else end_time
+        if self.end_time is None:
+            self.end_time = time_ns() if end_time is None else end_time
             self.pipeline.ended(self)
 
     # Properties that processors and exporters read.
@@ -187,7 +188,7 @@ class ToolSpan(Span, ReadableSpan):
     @property
     def call(self) -> ToolCall | None:
         """The record of the attempt; None while it runs."""
-        if self._call is None and self._end_time is not None:
+        if self._call is None and self.end_time is not None:
             self._call = self.make_record()
         return self._call
 
@@ -197,14 +198,17 @@ class ToolSpan(Span, ReadableSpan):
 
     @property
     def context(self) -> SpanContext:
-        return self._context_cache or self.get_span_context()
+        return self.get_span_context()
 
     @property
-    def _context(self) -> SpanContext:  # type: ignore[override]
-        return self._context_cache or self.get_span_context()
+    def attributes(self) -> Attributes:
+        return MappingProxyType(self._known_attributes())
 
     @property
-    def _attributes(self) -> Mapping[str, Any]:  # type: ignore[override]
+    def dropped_attributes(self) -> int:
+        return getattr(self._known_attributes(), "dropped", 0)
+
+    def _known_attributes(self) -> Mapping[str, Any]:
         if self._attribute_cache is not None:
             return self._attribute_cache
         call = self.call
@@ -212,64 +216,49 @@ class ToolSpan(Span, ReadableSpan):
             return {**(self.span_attributes or {}), **self.start}
         # The record is the source; attributes that only the sampler added at the start are kept.
         values = {**self.start, **span_attributes(call)}
-        self._attribute_cache = self._bounded(
-            values if content_policy.current_policy().on_spans else content_policy.strip_content(values)
+        if not content_policy.current_policy().on_spans:
+            values = content_policy.strip_content(values)
+        limits = self.pipeline.limits
+        self._attribute_cache = (
+            values if limits is None else _bounded(values, limits.max_span_attributes, limits.max_span_attribute_length)
         )
         return self._attribute_cache
 
-    def _bounded(self, attributes: dict[str, Any]) -> Mapping[str, Any]:
-        limits = self.pipeline.limits
-        if limits is None:
-            return attributes
-        return BoundedAttributes(
-            limits.max_span_attributes,
-            attributes,
-            immutable=True,
-            max_value_len=limits.max_span_attribute_length,
-        )
-
     @property
-    def attributes(self) -> Attributes:
-        return MappingProxyType(self._attributes)
-
-    @property
-    def _status(self) -> Status:  # type: ignore[override]
+    def status(self) -> Status:
         call = self.call
         if self._user_status is not None:
             return self._user_status
         return Status(StatusCode.ERROR, call.error_message) if call and call.status == "error" else _UNSET
 
     @property
-    def _start_time(self) -> int:  # type: ignore[override]
-        return self.started_ns
-
-    @property
-    def _kind(self) -> SpanKind:  # type: ignore[override]
-        return SpanKind.INTERNAL
-
-    @property
-    def _events(self) -> Sequence[Event]:  # type: ignore[override]
+    def events(self) -> Sequence[Event]:
         _ = self.call  # making the record removes the secrets
         return self._event_list
 
     @property
-    def _links(self) -> Sequence[Link]:  # type: ignore[override]
+    def links(self) -> Sequence[Link]:
         return self._link_list
 
     @property
-    def _resource(self) -> Resource:  # type: ignore[override]
+    def resource(self) -> Resource:
         return self.pipeline.resource
 
     @property
-    def _instrumentation_scope(self) -> InstrumentationScope:  # type: ignore[override]
+    def instrumentation_scope(self) -> InstrumentationScope:
         return self.pipeline.scope
 
-    @property
-    def _instrumentation_info(self) -> None:  # type: ignore[override]
-        return None
+    def to_json(self, indent: int | None = 4) -> str:
+        """Return the span as the SDK's span writes itself."""
+        plain = ReadableSpan(
+            self.name, self.context, self.parent, self.resource, self.attributes, self.events, self.links, self.kind,
+            status=self.status, start_time=self.start_time, end_time=self.end_time,
+            instrumentation_scope=self.instrumentation_scope,
+        )  # fmt: skip
+        return str(plain.to_json(indent))
 
     def __repr__(self) -> str:
-        return f"ToolSpan(name={self._name!r}, trace_id={self.trace_id:032x}, span_id={self.span_id:016x})"
+        return f"ToolSpan(name={self.name!r}, trace_id={self.trace_id:032x}, span_id={self.span_id:016x})"
 
 
 def _bounded(attributes: Attributes, most: int | None, longest: int | None) -> BoundedAttributes:

@@ -91,16 +91,16 @@ class Attempt(ToolSpan):
         here, because a default of the class is read more slowly than it is set.
         """
         self = _new(cls)
-        self._name = spec.span_name
+        self.name = spec.span_name
         self.spec = spec
         self.settings = settings
         self.call_context = call_context
         self.captures_content = (spec.capture or settings.capture) == "full"
         self.rules = settings.rules if spec.rules is None else spec.rules
-        self.started_ns = time_ns() if started_ns is None else started_ns
+        self.start_time = time_ns() if started_ns is None else started_ns
         self.generation = forking.generation
         self.span_id = 0
-        self.span_attributes = self._end_time = self.error = self.stream = None
+        self.span_attributes = self.end_time = self.error = self.stream = None
         return self
 
     def make_record(self) -> ToolCall:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import orjson
 from opentelemetry.sdk.trace import TracerProvider as SdkTracerProvider
-from opentelemetry.trace import TracerProvider
+from opentelemetry.trace import TracerProvider, get_tracer_provider
 from opentelemetry.util.types import AttributeValue
 
 from tooltrace.core import message
@@ -23,7 +23,6 @@ from tooltrace.errors import ConfigError, StoreError, StoreLocked, UnwrittenCall
 from tooltrace.faults import faults, report_fault
 from tooltrace.normalize import RULES, Rule, checked_rules
 from tooltrace.otel import attributes as names
-from tooltrace.otel import sdk_internals
 from tooltrace.recording import inheritance
 from tooltrace.recording.health import Health, health_of
 from tooltrace.recording.recorder import Recorder
@@ -46,7 +45,7 @@ from tooltrace.recording.settings import (
     default_service,
     default_store,
 )
-from tooltrace.recording.sinks import evaluation
+from tooltrace.recording.sinks import evaluation, otel_metric
 from tooltrace.recording.tool_spec import Capture
 from tooltrace.recording.worker import EXIT_SECONDS, Worker
 from tooltrace.redact.redaction import Redact, Redaction, as_redaction
@@ -388,8 +387,8 @@ _EXPORT_VARIABLES = (
 def _is_exported(signal: str, provider: TracerProvider | None) -> bool:
     """Whether the application has its own provider for ``signal``, which then exports our records too."""
     if signal == "traces":
-        return isinstance(provider or sdk_internals.global_provider(), SdkTracerProvider)
-    return evaluation.is_wanted() if signal == "logs" else sdk_internals.has_meter_provider()
+        return isinstance(provider or get_tracer_provider(), SdkTracerProvider)
+    return evaluation.is_wanted() if signal == "logs" else otel_metric.is_wanted()
 
 
 def _replace(new: Recorder, *, only_first: bool = False) -> None:

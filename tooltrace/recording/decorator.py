@@ -16,7 +16,6 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from tooltrace.errors import ConfigError
 from tooltrace.normalize import Rule
-from tooltrace.otel import sdk_internals
 from tooltrace.otel.sdk_internals import detach
 from tooltrace.recording import config, generators, injected_parameters, tool_objects
 from tooltrace.recording.circuit_breaker import CircuitBreaker
@@ -244,11 +243,7 @@ def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
             detach(token)
             recorder.raised(attempt, error)
             raise
-        try:  # noqa: SIM105 - as detach, without the cost of a call or of a context manager
-            # by way of the module, so that cloudpickle can copy the wrapper to another process
-            sdk_internals.restore(token)
-        except ValueError:
-            pass
+        detach(token)
         kind = type(result)
         # a decorator between trace_tool and the tool hides the kind of callable: the tool has not run yet
         if kind is CoroutineType or kind is GeneratorType or kind is AsyncGeneratorType:

@@ -228,7 +228,7 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
         clock, send, add_part, attach, current_context, restore = (
             perf_counter, inner.send, stream.parts.append,
             # by way of the module: cloudpickle copies no function to another process that refers to a ContextVar
-            sdk_internals.attach, sdk_internals.current_context, sdk_internals.restore,
+            sdk_internals.attach, sdk_internals.current_context, sdk_internals.detach,
         )  # fmt: skip
         resume, value, item = send, None, None
         count, in_tool, room, last = 0, 0.0, stream.room, None

@@ -154,7 +154,7 @@ def build_record(attempt: Attempt) -> ToolCall:
         "agent": context.agent,
         "model": context.model,
         # whole microseconds by integer division: a float of nanoseconds is not exact
-        "started_at": datetime.fromtimestamp(attempt.started_ns // 1000 / 1e6, UTC),
+        "started_at": datetime.fromtimestamp(attempt.start_time // 1000 / 1e6, UTC),
         "duration_ms": _milliseconds(attempt.duration_ns),
         "ending": attempt.ending,
         "pid": os.getpid(),

@@ -6,7 +6,7 @@ import contextvars
 import sys
 from contextvars import Token
 from datetime import UTC, datetime
-from time import perf_counter_ns, time_ns
+from time import perf_counter_ns
 from typing import Any
 
 from msgspec import Struct
@@ -361,21 +361,18 @@ class Recorder:
             attempt.custom_attributes = snapshot({**(by_context or {}), **(by_tool or {})})
         if structlog.is_wanted():
             attempt.surroundings = contextvars.copy_context()
-        urgent = False
         try:
-            if attempt._end_time is None:  # noqa: SLF001 - as ToolSpan.end, without the cost of a call
-                attempt._end_time = attempt.past_end_ns or time_ns()  # noqa: SLF001
-                urgent = attempt.pipeline.ended(attempt)
+            attempt.end(attempt.past_end_ns)
         except BaseException as error:  # raised by a processor of the application
             pass_on_signal(error)
             report_fault("export", lost=0)
         if not (self._may_be_child or self._writes_immediately) or not self._writes_at_once():
-            self.worker.put(attempt, urgent)
+            self.worker.put(attempt)
             return
         written = self.worker.write_now(attempt)
         # the queue is for the sinks and exporters then; the thread does not write a record twice, see Attempt.written
-        if not written or urgent or structlog.is_wanted() or otel_metric.is_wanted() or evaluation.is_wanted():
-            self.worker.put(attempt, urgent)
+        if not written or structlog.is_wanted() or otel_metric.is_wanted() or evaluation.is_wanted():
+            self.worker.put(attempt)
         if faults.pending:  # write the counts of earlier losses too, before this process may be killed
             self.worker.wait_for_queue(FLUSH_SECONDS)
 

@@ -122,7 +122,7 @@ def announce(library: str, error: BaseException | None) -> None:
 
 def _began(span: ToolSpan) -> float:
     """Return the start of ``span`` on the clock of ``time.monotonic``."""
-    return time.monotonic() - (time.time_ns() - span.started_ns) / 1e9
+    return time.monotonic() - (time.time_ns() - span.start_time) / 1e9
 
 
 def _count_inner_retry(span: ToolSpan, library: str, error: BaseException | None) -> None:

@@ -90,8 +90,6 @@ class Worker:
         """The results of ``flush`` and ``close``."""
         self._idle = True
         """Whether the thread waits for a token, so that the next caller has to send one."""
-        self._write_now_sent = False
-        """Whether the thread has a token to write at once that it has not read yet."""
         self._stalled = False
         """Whether a caller has waited its full time for room: others do not wait until the queue moves again."""
         self._closed = False
@@ -110,11 +108,8 @@ class Worker:
 
     # in the callers' threads
 
-    def put(self, item: Item, urgent: bool = False) -> None:
-        """Queue ``item``. A full queue blocks the caller, or drops the item and counts it as lost.
-
-        ``urgent``: whether the thread writes at once instead of gathering further items.
-        """
+    def put(self, item: Item) -> None:
+        """Queue ``item``. A full queue blocks the caller, or drops the item and counts it as lost."""
         size = estimate_size(item)
         waiting, settings = len(self._queue), self._settings
         # as ``_is_full``, without the cost of a call
@@ -132,10 +127,7 @@ class Worker:
         self._sizes.append(size)
         self._queue.append(item)
         if self._idle or self._closed:
-            self._wake(_WRITE_NOW if urgent else _WAKE)
-        elif urgent and not self._write_now_sent:
-            self._write_now_sent = True
-            self._wake(_WRITE_NOW)
+            self._wake(_WAKE)
 
     def is_queued(self, item: Item) -> bool:
         """Return whether ``item`` is queued."""
@@ -380,7 +372,6 @@ class Worker:
             token = tokens.get(timeout=RETRY_SECONDS if self._writer.waiting else None)
         while not self._closed:
             token = self._gather(tokens, token)
-            self._write_now_sent = False
             # a token for each call of a burst would make this thread check the journal for each: 10 µs a call
             for _ in range(tokens.qsize()):
                 tokens.get_nowait()
@@ -435,7 +426,6 @@ class Worker:
     def _dispatch_batch(self) -> None:
         # once a batch: binding a logger costs as much as a line
         sinks = notify.BatchSinks()
-        pipelines = set()
         for _ in range(min(len(self._queue), BATCH)):
             if not self._queue or self._is_late() or self._writer.added_bytes > BATCH_BYTES:
                 break
@@ -447,8 +437,8 @@ class Worker:
                 self._claim.put(item)
                 self._queue.popleft()
                 self._bytes -= self._sizes.popleft() if self._sizes else 0
-                is_attempt = type(item) is Attempt
-                line = None if is_attempt and item.written else line_of(item, has_journal=self._writer.has_journal)  # type: ignore[union-attr]
+                is_written = type(item) is Attempt and item.written
+                line = None if is_written else line_of(item, has_journal=self._writer.has_journal)
                 # ``close`` did not wait any longer, and has counted the item as lost
                 if self._claim.take() is None:
                     self._processing_since = None
@@ -464,14 +454,8 @@ class Worker:
             else:
                 if sinks.is_wanted:
                     sinks.notify(item)
-                if is_attempt:
-                    pipelines.add(item.pipeline)  # type: ignore[union-attr]
             self._processing_since = None
-        sinks.finish()
         self._writer.write()
-        # after the write: this takes locks of the SDK, which must not delay the journal
-        for pipeline in pipelines:
-            pipeline.wake_exporters()
 
     def _reply(self) -> None:
         """Wake the callers whose items are written, and those that wait for room in the queue."""

@@ -8,7 +8,6 @@ from typing import Any
 
 from tooltrace.core.records import Outcome
 from tooltrace.faults import report_fault
-from tooltrace.otel.metrics import Series
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.sinks import evaluation, otel_events, otel_metric, structlog
 
@@ -42,13 +41,13 @@ def wants_events() -> bool:
 
 
 class BatchSinks:
-    """The sinks that the application has at the beginning of a batch, and the durations of the batch."""
+    """The sinks that the application has at the beginning of a batch."""
 
     def __init__(self) -> None:
         self._logger = current_logger()
         self._events = wants_events()
-        self._durations = otel_metric.Durations() if otel_metric.is_wanted() else None
-        self.is_wanted = self._logger is not None or self._events or self._durations is not None
+        self._measures = otel_metric.is_wanted()
+        self.is_wanted = self._logger is not None or self._events or self._measures
         """Whether there is a sink at all."""
 
     def notify(self, item: object) -> None:
@@ -64,19 +63,11 @@ class BatchSinks:
     def _notify_of_call(self, attempt: Attempt) -> None:
         call = attempt.call  # made and remembered with the line
         assert call is not None
-        if self._durations is not None and call.duration_ms is not None:
-            self._durations.add(Series.of(call), call.duration_ms, attempt)
+        if self._measures:
+            otel_metric.record(call, attempt)
         if self._events:
             evaluation.remember_call(call)
             otel_events.emit_exception(call, attempt, attempt.trace_flags)
         if self._logger is not None:
             failed = call.status == "error"
             structlog.emit(structlog.fields_of(call), attempt.surroundings, self._logger, failed=failed)
-
-    def finish(self) -> None:
-        """Record the durations of the batch."""
-        if self._durations is not None:
-            try:
-                self._durations.record()
-            except BaseException:
-                report("log", lost=0)

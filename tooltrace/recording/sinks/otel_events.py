@@ -6,14 +6,12 @@ from functools import lru_cache
 from typing import Final
 
 from opentelemetry import trace as trace_api
-from opentelemetry._logs import Logger, LoggerProvider, NoOpLoggerProvider, SeverityNumber, get_logger_provider
-from opentelemetry._logs._internal import ProxyLoggerProvider
+from opentelemetry._logs import Logger, LoggerProvider, SeverityNumber, get_logger_provider
 from opentelemetry.context.context import Context
 from opentelemetry.sdk.trace import ReadableSpan
 
 from tooltrace.core.records import ToolCall
 from tooltrace.otel import attributes as names
-from tooltrace.otel import sdk_internals
 from tooltrace.otel.span_data import LogData
 from tooltrace.version import __version__
 
@@ -21,10 +19,8 @@ _SEVERITY_TEXT: Final = {None: None, 9: "INFO", 13: "WARN"}
 
 
 def is_wanted() -> bool:
-    """Whether the application has set a LoggerProvider."""
-    if not sdk_internals.has_logger_provider():
-        return False
-    return not isinstance(get_logger_provider(), ProxyLoggerProvider | NoOpLoggerProvider)
+    """Whether the application has set a LoggerProvider, not one of the API itself."""
+    return not type(get_logger_provider()).__module__.startswith("opentelemetry._logs.")
 
 
 def emit(form: LogData, flags: int = trace_api.TraceFlags.SAMPLED) -> None:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 from opentelemetry import metrics
+from opentelemetry.context.context import Context
 from opentelemetry.metrics import Histogram
+from opentelemetry.trace import Span, set_span_in_context
 
+from tooltrace.core.records import ToolCall
 from tooltrace.otel import attributes as names
 from tooltrace.otel import metrics as tool_metrics
-from tooltrace.otel import sdk_internals
-from tooltrace.otel.metrics import Series
-from tooltrace.otel.sdk_histogram import Measurement, record_all
 from tooltrace.version import __version__
-
-if TYPE_CHECKING:
-    from tooltrace.recording.attempt import Attempt
 
 
 @cache
@@ -31,25 +27,12 @@ def _histogram() -> Histogram:
 
 
 def is_wanted() -> bool:
-    """Whether the application has set a MeterProvider."""
-    return sdk_internals.has_meter_provider()
+    """Whether the application has set a MeterProvider, not one of the API itself."""
+    return not type(metrics.get_meter_provider()).__module__.startswith("opentelemetry.metrics.")
 
 
-class Durations:
-    """Durations of attempts that wait to be recorded in the histogram, by their attributes."""
-
-    def __init__(self) -> None:
-        self._measured: dict[Series, list[Measurement]] = {}
-
-    def add(self, series: Series, duration_ms: float, attempt: Attempt) -> None:
-        """Add the duration of ``attempt``."""
-        known = self._measured.get(series)
-        if known is None:
-            known = self._measured[series] = []
-        known.append(Measurement(duration_ms / 1e3, attempt))
-
-    def record(self) -> None:
-        """Record the durations added since the last time."""
-        measured, self._measured = self._measured, {}
-        for series, durations in measured.items():
-            record_all(_histogram(), series.attributes(), durations)
+def record(call: ToolCall, span: Span) -> None:
+    """Record the duration of ``call``. ``span``: its span, for exemplars."""
+    if call.duration_ms is not None:
+        context = set_span_in_context(span, Context())
+        _histogram().record(call.duration_ms / 1e3, tool_metrics.duration_attributes(call), context)
