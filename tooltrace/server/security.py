@@ -94,9 +94,12 @@ def _refusal(site: Site, request: HTTPConnection, method: str) -> Response | Non
         return PlainTextResponse("403: a page of another site sent this request; nothing was changed\n", 403)
     if method in _SAFE and not _may_load(request):
         return PlainTextResponse("403: a page of another site requested this part of a page\n", 403)
-    if site.token is not None and not _has_token(site.token, request, method):
+    if site.token is None:
+        return None
+    if not _has_token(site.token, request, method):
         return _log_in(site.token, request, method)
-    return None
+    # the link was opened again: links of a page would repeat the token, and a person may copy its address
+    return _without_token(request) if method in ("GET", "HEAD") and "token" in request.query_params else None
 
 
 def _is_same_site(headers: Headers, host: str) -> bool:
@@ -144,9 +147,7 @@ def _log_in(token: str, request: HTTPConnection, method: str) -> Response:
     """
     presented = request.query_params.get("token", "")
     if method == "GET" and hmac.compare_digest(presented.encode(), token.encode()):
-        url = URL(scope=request.scope).remove_query_params("token")
-        path = "/" + url.path.lstrip("/\\")  # two leading slashes would address another server
-        response = RedirectResponse(f"{path}?{url.query}" if url.query else path, 303)
+        response = _without_token(request)
         response.set_cookie(COOKIE, token, httponly=True, samesite="lax", path="/")
         response.set_cookie(CHANGE_COOKIE, token, httponly=True, samesite="strict", path="/")
         return response
@@ -154,6 +155,13 @@ def _log_in(token: str, request: HTTPConnection, method: str) -> Response:
         "401: a token is required: open the link that tooltrace serve printed, or send 'Authorization: Bearer TOKEN'\n"
     )
     return PlainTextResponse(text, 401, {"WWW-Authenticate": "Bearer"})
+
+
+def _without_token(request: HTTPConnection) -> Response:
+    """Return a redirection to the same address without the token."""
+    url = URL(scope=request.scope).remove_query_params("token")
+    path = "/" + url.path.lstrip("/\\")  # two leading slashes would address another server
+    return RedirectResponse(f"{path}?{url.query}" if url.query else path, 303)
 
 
 def _with_headers(send: Send) -> Send:
