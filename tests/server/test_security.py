@@ -123,7 +123,9 @@ def test_beyond_loopback_a_visitor_shows_a_token(tmp_path):
         assert "samesite=strict" in changing.lower(), "no other site may cause a change"
         assert client.get("/").status_code == 200
         again = client.get(f"/tools?since=24h&token={site.token}")
-        assert (again.status_code, again.headers["location"]) == (303, "/tools?since=24h"), "no page has it in its links"
+        assert (again.status_code, again.headers["location"]) == (303, "/tools?since=24h"), (
+            "no page has it in its links"
+        )
         assert client.get("/", headers={"host": "evil.example"}).status_code == 421
         assert client.get("/", headers={"host": "192.168.1.4:8318"}).status_code == 200
 

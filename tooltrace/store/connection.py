@@ -33,9 +33,11 @@ _LOCKED_HERE: Final = re.compile(r"already attached|Unique file handle conflict|
 _NEWER: Final = re.compile(r"version number|newer (version|storage)|storage version|different version", re.IGNORECASE)
 _MACHINE: Final = re.compile(
     r"no space|disk (is )?full|quota|permission|denied|read-only|too many open|input/output|is a directory"
-    r"|no such file|does not exist|could not set lock|file too large|out of memory|interrupted",
+    r"|no such file|does not exist|could not set lock|file too large|out of memory|interrupted|fsync failed",
     re.IGNORECASE,
 )
+_ORIGINAL: Final = re.compile(r"Original error: \"(.*)\"", re.DOTALL)
+"""What an invalidated database repeats of the error that invalidated it."""
 _BLOCK: Final = re.compile(r"corrupt database file|computed checksum|could not read enough bytes", re.IGNORECASE)
 _DAMAGED: Final = re.compile(
     r"not a valid duckdb|corrupt|checksum|wal|deserializ|serializ|could not read enough|magic bytes|internal error"
@@ -217,4 +219,5 @@ def _without_paths(error: duckdb.Error, database: Path) -> str:
     for path in (str(database), str(database.parent)):
         if len(path) > 1:
             text = text.replace(path, "")
-    return " ".join(_QUOTED.sub("", text).split())
+    original = _ORIGINAL.search(text)
+    return " ".join((_QUOTED.sub("", text) + (original[1] if original else "")).split())

@@ -89,6 +89,17 @@ def test_a_message_that_is_too_large_is_refused(receiving: Receiving, compressio
     assert code == grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
+@pytest.mark.parametrize(
+    "metadata", [[("x", "y" * 1_000_000)], [(f"x{number}", "y" * 1_000) for number in range(1_000)]]
+)
+def test_metadata_that_is_too_large_is_refused(receiving: Receiving, metadata: list[tuple[str, str]]) -> None:
+    running = receiving()
+    code, _ = refusal(running, wire.spans(span(1)), metadata=metadata)
+    assert code == grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert call(running, wire.spans(span(2))) == b"", "other senders go on"
+    assert running.calls() == [made(2)]
+
+
 def test_requests_above_the_memory_limit_get_a_retry_delay(receiving: Receiving) -> None:
     running = receiving(requests=1)
     release = threading.Event()
