@@ -37,7 +37,7 @@ INJECTED := tests/integrations/test_injected_parameters.py tests/integrations/te
 OPENINFERENCE := tests/integrations/otel/test_openinference.py
 MCP_CLIENTS := tests/mcp_server/test_clients.py
 
-# `make frameworks LATEST=1` tests the newest versions that agree, in place of those above.
+# `make test-frameworks LATEST=1` tests the newest versions that agree, in place of those above.
 released = $(if $(LATEST),$(foreach package,$(1),$(firstword $(subst ==, ,$(package)))),$(1))
 
 # Receivers of spans in tests, behind a genuine OpenTelemetry Collector: Phoenix and the engine of ClickHouse.
@@ -76,10 +76,15 @@ RUNNER := hypothesis pytest pytest-asyncio pytest-timeout
 # Tests wait for a quarter of their time, so that three of them keep two cores busy.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) * 3 // 2)')
 
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
+
+# Shards of tests that need nothing but the tests' environment, a browser and strace. tests/shards.py has the names.
+SHARDS := processes browser docs
+
 # Tests start hundreds of Python processes: compile each module once, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: codemirror demo test test-deep test-thorough check docs site campaign crash soak fuzz bench bench-peers bench-instructions bench-promises bench-analyses clean frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse dist test-dist check-workflows test-lowest test-secrets
+.PHONY: codemirror demo test $(SHARDS:%=test-%) test-simulations test-all test-shards test-thorough check docs site campaign crash fuzz bench bench-peers bench-instructions bench-promises bench-analyses clean test-frameworks test-shared $(ALONE:%=test-%) $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) collector $(BACKENDS) test-collector test-clickhouse dist test-dist check-workflows test-lowest test-secrets soak
 
 # The editor of the SQL page, from the versions of package-lock.json: the same bytes each time. Needs Node.js and npm.
 codemirror:
@@ -92,16 +97,30 @@ demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
 
 test: check
-	@echo 'The tests take 10 to 15 minutes on two cores, and longer on a busy machine; no test fails for being slow.'
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --ignore tests/collector --ignore tests/secrets
+	$(PYTEST)
 
-# Simulations and cases beyond those of `make test`, which have the marker "deep", and properties with more examples.
-test-deep: $(VENV)/.test
-	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -m 'deep or hypothesis'
+# Each shard runs alone. `make test-all` runs everything.
+$(SHARDS:%=test-%): test-%: $(VENV)/.test
+	$(PYTEST) -m $*
 
-# Every test, those of properties with many more examples than in `make test`.
+# Statistics over many histories, all cases of each grid, and properties with more examples.
+test-simulations: $(VENV)/.test
+	HYPOTHESIS_PROFILE=full $(PYTEST) -m 'simulations or hypothesis'
+
+test-all: test
+	$(MAKE) test-shards
+
+# All that `make test` leaves out; side by side where one alone would leave a core idle.
+test-shards: $(VENV)/.test
+	$(MAKE) $(SHARDS:%=test-%) test-simulations
+	$(MAKE) --jobs=3 collector $(BACKENDS)
+	$(MAKE) --jobs=2 --output-sync=target test-collector test-clickhouse
+	$(MAKE) test-dist check-workflows test-lowest test-secrets
+	$(MAKE) --jobs=3 --output-sync=target test-frameworks campaign
+
+# Properties with many more examples than in `make test`.
 test-thorough: $(VENV)/.test
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -m ''
+	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m hypothesis
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -121,7 +140,10 @@ site: $(VENV)/.test
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
 
-frameworks: $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) $(ALONE:%=test-%) test-shared
+test-frameworks: $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) $(ALONE:%=test-%) test-shared
+
+# Whatever their shard is: these environments have what the tests' own lacks.
+test-frameworks $(FRAMEWORKS:%=test-%) $(INSTRUMENTED:%=test-%) $(CONTEXTS:%=test-%) $(ALONE:%=test-%) test-shared: export PYTEST_ADDOPTS := -m 'not simulations'
 
 test-agno test-hello-agents: test-%: $(VENV)-%/.ready
 	$(VENV)-$*/bin/python -c 'import $(subst -,_,$*)'
@@ -181,12 +203,12 @@ $(FRAMEWORKS:%=$(VENV)-%/.ready): $(VENV)-%/.ready: pyproject.toml | $(UV)
 # Genuine programs with queues, intervals and restarts: most of the time is waiting.
 test-collector: $(VENV)/.test collector $(BACKENDS)
 	TOOLTRACE_VENV=$(abspath $(VENV)) TOOLTRACE_REQUIRE=collector,phoenix,clickhouse $(BIN)/python -m pytest \
-		--numprocesses auto --dist loadfile tests/collector
+		--numprocesses auto --dist loadfile -m collector tests/collector
 
 # In a process of its own, with the engine outside of the tests' environment: the engine starts threads, and other tests fork.
 test-clickhouse: $(VENV)/.test collector clickhouse
 	PYTHONPATH=$$($(VENV)-clickhouse/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
-		TOOLTRACE_REQUIRE=chdb,collector $(BIN)/python -m pytest --numprocesses auto --dist loadfile tests/clickhouse
+		TOOLTRACE_REQUIRE=chdb,collector $(BIN)/python -m pytest --numprocesses auto --dist loadfile -m clickhouse tests/clickhouse
 
 # The source distribution, and the wheel that is built from it.
 dist: $(VENV)-dist/.ready
@@ -205,7 +227,7 @@ test-dist: dist
 LOWEST := tests/core tests/store/test_journal_format.py tests/store/test_fold.py tests/queries/test_catalogue.py tests/cli/test_query.py \
 	tests/cli/test_label.py tests/otel/test_log_codec.py tests/otel/test_metric.py tests/recording/test_spans.py tests/report/test_markdown.py
 test-lowest: $(VENV)-lowest/.ready
-	$(VENV)-lowest/bin/python -m pytest --numprocesses 2 $(LOWEST)
+	$(VENV)-lowest/bin/python -m pytest --numprocesses 2 -m 'not simulations' $(LOWEST)
 
 $(VENV)-lowest/.ready: $(VENV)-%/.ready: pyproject.toml | $(UV)
 	$(UV) pip compile --quiet --python $(PYTHON) --resolution lowest-direct $(EXTRAS:%=--extra %) --output-file $(VENV)-uv/lowest.txt pyproject.toml
@@ -215,7 +237,7 @@ $(VENV)-lowest/.ready: $(VENV)-%/.ready: pyproject.toml | $(UV)
 # What redaction removes of the samples of other scanners, at fixed versions, and what it changes of other texts.
 test-secrets: $(VENV)/.test build/secrets/gitleaks.jsonl
 	PYTHONPATH=$$($(VENV)-secrets/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
-		TOOLTRACE_REQUIRE=secrets $(BIN)/python -m pytest --numprocesses 2 tests/secrets
+		TOOLTRACE_REQUIRE=secrets $(BIN)/python -m pytest --numprocesses 2 -m secrets tests/secrets
 
 build/secrets/gitleaks.jsonl: tests/secrets/fetch.py tests/secrets/samples.go.txt tests/secrets/seeded.go.txt $(VENV)-secrets/.ready
 	GOTOOLCHAIN=local $(VENV)-secrets/bin/python -m tests.secrets.fetch $(abspath $(VENV)-secrets)/bin/go $(gitleaks)

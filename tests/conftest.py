@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 
 import tooltrace as tt
 from benchmarks.browser import ARGUMENTS, program
+from tests import shards
 from tests.examples import PROFILES
 from tests.instances import Instances
 from tests.needs import missing
@@ -44,15 +45,17 @@ for profile, most in PROFILES.items():
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
-def pytest_configure() -> None:
-    """Answer SIGINT: a shell that starts the tests in the background has it ignored, in them and in each process they start."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Count what is left out. Answer SIGINT: a shell that starts the tests in the background has it ignored, in them and in each process they start."""
+    config.pluginmanager.register(shards.LeftOut(config))
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start the tests marked ``long`` first, so that no worker of a parallel run waits for one of them at the end."""
+    """Mark the shards. Start the tests marked ``long`` first: no worker then waits for one of them at the end."""
+    shards.mark(items)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 

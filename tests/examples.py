@@ -7,11 +7,11 @@ from typing import Final
 from hypothesis import settings
 
 PROFILES: Final = {"quick": 10, "full": 25, "thorough": 500}
-"""Examples of a property in ``make test``, ``make test-deep`` and ``make test-thorough``."""
+"""Examples of a property in ``make test``, ``make test-simulations`` and ``make test-thorough``."""
 FEWEST: Final = 3
 """The first example is the simplest one, which shows little."""
 
 
 def examples(full: int) -> int:
-    """Return the number of examples of an expensive property: ``full`` in ``make test-deep``, and in proportion else."""
+    """Return the number of examples of an expensive property: ``full`` in ``make test-simulations``, and in proportion else."""
     return max(min(full, FEWEST), full * settings().max_examples // PROFILES["full"])

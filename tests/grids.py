@@ -1,4 +1,4 @@
-"""Grids of cases, of which `make test` runs a selection and `make test-deep` all."""
+"""Grids of cases, of which `make test` runs a selection and `make test-simulations` all."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from _pytest.mark import ParameterSet
 
 
 def covering(*axes: Sequence[Any]) -> list[ParameterSet]:
-    """Return all combinations of the values of ``axes``; one of each value of each axis stands without the marker ``deep``.
+    """Return all combinations of the values of ``axes``; one of each value of each axis stands without the marker ``simulations``.
 
     An axis whose values are tuples gives several parameters.
     """
     most = max(map(len, axes))
     chosen = {tuple(number % len(axis) for axis in axes) for number in range(most)}
     return [
-        pytest.param(*_flat(axes, places), marks=[] if places in chosen else [pytest.mark.deep])
+        pytest.param(*_flat(axes, places), marks=[] if places in chosen else [pytest.mark.simulations])
         for places in product(*(range(len(axis)) for axis in axes))
     ]
 

@@ -81,6 +81,7 @@ print(tt.query("failure_rate", store=sys.argv[1]).values("attempts"))
 """
 
 
+@pytest.mark.processes
 def test_a_notebook_without_widgets_can_query(store: Path) -> None:
     tt.flush()
     done = subprocess.run([sys.executable, "-c", NOTEBOOK, str(store)], capture_output=True, text=True, check=False)

@@ -151,6 +151,7 @@ def test_unusable_values_are_refused(p, y):
         out_of_fold(platt, [0.5] * 3, [1, 0, 1], folds=4)
 
 
+@pytest.mark.processes
 def test_numpy_is_loaded_when_it_is_used():
     code = "import sys, tooltrace.analysis.statistics; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

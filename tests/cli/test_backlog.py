@@ -50,6 +50,7 @@ def test_only_a_long_backlog_is_announced(
     assert "pending" not in done.stdout
 
 
+@pytest.mark.processes
 def test_a_terminal_shows_a_bar_and_the_result_goes_elsewhere(tmp_path: Path) -> None:
     store = backlog(tmp_path)
     program = (

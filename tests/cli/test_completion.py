@@ -105,6 +105,7 @@ def test_completion_of_what_is_not_a_store_offers_nothing(tmp_path, monkeypatch)
     assert offered("query", "failure_rate", "--tool", "") == []
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_its_script(shell):
     environment = {**os.environ, "_TOOLTRACE_COMPLETE": f"{shell}_source"}

@@ -100,7 +100,8 @@ def test_the_help_of_a_command_ends_with_examples_at_80_columns(words: tuple[str
     assert max(map(len, done.output.splitlines())) <= 80, "a line is broken in a terminal of 80 columns"
 
 
-@pytest.mark.parametrize("most", [1, pytest.param(100, marks=pytest.mark.deep)])
+@pytest.mark.processes
+@pytest.mark.parametrize("most", [1, pytest.param(100, marks=pytest.mark.simulations)])
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_the_examples_run_on_the_store_of_the_demo(
     words: tuple[str, ...], most: int, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -125,7 +126,8 @@ def test_the_examples_run_on_the_store_of_the_demo(
         assert done.output, example
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.deep)])
+@pytest.mark.processes
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.simulations)])
 def test_every_suggested_next_command_runs(demo: Path, monkeypatch: pytest.MonkeyPatch, every: int) -> None:
     """The last line of a query's output, typed into a shell; of each query, or of each fourth one.
 

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+pytestmark = pytest.mark.processes
+
 COMMAND = [sys.executable, "-m", "tooltrace"]
 
 

@@ -62,6 +62,7 @@ def test_nothing_is_cut_however_narrow(capsys, monkeypatch, width):
         assert shown in text
 
 
+@pytest.mark.processes
 def test_colours_on_a_terminal_and_hostile_text_is_still_harmless(history):
     master, slave = pty.openpty()
     command = [sys.executable, "-m", "tooltrace", "tail", "--no-follow", "--status", "error"]

@@ -202,6 +202,7 @@ def test_all_columns_of_all_tables_are_readable_in_80_columns(run, monkeypatch):
     assert "\ntool_calls: One row per attempt" in f"\n{shown}"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "tool", ["\u202eevil\u202c 'tool'", "a\x1b[31m\\b", "x\ny\u200b", "zal" + "\u0301" * 5, "\U000e0041?"]
 )

@@ -173,6 +173,7 @@ def screen(*command: str, **environment: str):
         os.close(shown.leader)
 
 
+@pytest.mark.processes
 def test_calls_of_another_process_appear_on_the_live_screen(where, put, made):
     command = (sys.executable, "-m", "tooltrace", "top", "--interval", "0.5")
     with screen(*command, TOOLTRACE_STORE=str(where)) as shown:
@@ -186,6 +187,7 @@ def test_calls_of_another_process_appear_on_the_live_screen(where, put, made):
         assert shown.process.wait(120) == 0
 
 
+@pytest.mark.processes
 def test_a_termination_signal_restores_the_terminal(where, put, made):
     put(made(1, tool="fresh_tool", started_at=datetime.now(UTC)))
     with screen(sys.executable, "-m", "tooltrace", "top", TOOLTRACE_STORE=str(where)) as shown:

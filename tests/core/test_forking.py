@@ -7,6 +7,8 @@ import os
 import threading
 from weakref import ref
 
+import pytest
+
 from tooltrace.core import forking
 
 
@@ -18,6 +20,7 @@ class Counter:
         self.resets += 1
 
 
+@pytest.mark.processes
 def test_a_forked_child_resets_a_registered_object_once() -> None:
     counter = forking.register(forking.register(Counter()))
     pid = os.fork()
@@ -33,6 +36,7 @@ def test_a_registered_object_can_be_freed() -> None:
     assert weak() is None
 
 
+@pytest.mark.processes
 def test_a_lock_that_another_thread_had_is_free_in_a_forked_child() -> None:
     lock, locked, release = forking.ForkSafeLock(), threading.Event(), threading.Event()
 

@@ -273,6 +273,7 @@ def test_wrong_usage_is_a_one_line_error(
     assert message in done.output
 
 
+@pytest.mark.processes
 def test_an_interrupted_export_prints_how_to_resume(paths: StorePaths, receiver: HttpReceiver) -> None:
     import signal
 

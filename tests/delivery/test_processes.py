@@ -20,7 +20,7 @@ from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.processes, pytest.mark.long]
 THREADS_AT_EXIT = pytest.mark.skipif(
     (3, 12) <= sys.version_info < (3, 12, 3), reason="needs threads at exit, which Python 3.12.0 to 3.12.2 refuse"
 )
@@ -183,6 +183,7 @@ search(1); tt.flush(); assert sent.wait(120)
     assert (process.returncode, out, err) == (0, "1\n", "")
 
 
+@pytest.mark.end_to_end
 def test_the_next_process_delivers_the_rest(paths: StorePaths, receiver: HttpReceiver) -> None:
     receiver.stop()
     run("run(700)", paths.database, **{ENDPOINT: receiver.endpoint})

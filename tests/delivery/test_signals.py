@@ -20,6 +20,8 @@ from tooltrace.store.delivery_cursors import DestinationFiles, destinations, pen
 from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
 
+pytestmark = pytest.mark.processes
+
 BASE = "OTEL_EXPORTER_OTLP_"
 FAILING = """
 @tt.trace_tool
@@ -109,7 +111,7 @@ def test_an_endpoint_for_another_signal_alone(paths: StorePaths, receiver: HttpR
 
 
 @pytest.mark.parametrize(
-    "fails", ["logs", *(pytest.param(signal, marks=pytest.mark.deep) for signal in ("traces", "metrics"))]
+    "fails", ["logs", *(pytest.param(signal, marks=pytest.mark.simulations) for signal in ("traces", "metrics"))]
 )
 def test_a_refused_signal_does_not_delay_the_others(
     paths: StorePaths, receiver: HttpReceiver, other: HttpReceiver, fails: str

@@ -74,12 +74,14 @@ def ask(runs: list[tuple[int, str, str]], folder: Path) -> Ask:
     return ask_of(folder / "one.duckdb")
 
 
+@pytest.mark.processes
 def test_it_succeeds_without_a_warning(runs: list[tuple[int, str, str]]) -> None:
     for code, _out, err in runs:
         assert code == 0, err
         assert err.splitlines() == [f"Running agents with {CALLS} calls …"]
 
 
+@pytest.mark.processes
 def test_the_same_seed_gives_the_same_statuses(runs: list[tuple[int, str, str]], folder: Path) -> None:
     counted = [
         ask_of(folder / f"{name}.duckdb")(
@@ -92,6 +94,7 @@ def test_the_same_seed_gives_the_same_statuses(runs: list[tuple[int, str, str]],
     assert len(counted[0]) > 40
 
 
+@pytest.mark.processes
 def test_every_planned_call_is_recorded(ask: Ask) -> None:
     assert ask("SELECT count(DISTINCT call_id) FROM tool_calls") == [(CALLS,)]
     assert ask("SELECT count(*) FROM losses") == [(0,)]
@@ -99,6 +102,7 @@ def test_every_planned_call_is_recorded(ask: Ask) -> None:
     assert {agent for (agent,) in ask("SELECT DISTINCT agent FROM tool_calls")} == {"reader", "librarian", "scout"}
 
 
+@pytest.mark.processes
 def test_every_tool_and_every_way_to_end_appear(ask: Ask) -> None:
     seen = set(ask("SELECT DISTINCT tool, ending, status FROM tool_calls"))
     assert {tool for tool, _, _ in seen} == {
@@ -113,6 +117,7 @@ def test_every_tool_and_every_way_to_end_appear(ask: Ask) -> None:
     assert ("fetch", "cancelled", None) in seen
 
 
+@pytest.mark.processes
 def test_the_errors_are_those_of_real_tools(ask: Ask) -> None:
     codes = {code for (code,) in ask("SELECT DISTINCT code FROM tool_calls WHERE status = 'error'")}
     assert codes >= {
@@ -126,6 +131,7 @@ def test_the_errors_are_those_of_real_tools(ask: Ask) -> None:
     assert "SystemError" not in types
 
 
+@pytest.mark.processes
 def test_a_retry_is_the_next_attempt_of_the_same_call(ask: Ask) -> None:
     stories = Counter(
         (tool, story)
@@ -147,6 +153,7 @@ def test_a_retry_is_the_next_attempt_of_the_same_call(ask: Ask) -> None:
     assert ask("SELECT count(*) FROM tool_calls WHERE status = 'error' AND retryable AND attempt > 3") == [(0,)]
 
 
+@pytest.mark.processes
 def test_outcomes_are_labelled_where_the_truth_is_known(ask: Ask) -> None:
     judged = ask(
         """SELECT tool, arguments, correct, labeler FROM outcomes JOIN tool_calls USING (call_id)
@@ -162,6 +169,7 @@ def test_outcomes_are_labelled_where_the_truth_is_known(ask: Ask) -> None:
             assert correct == (not re.search(r'"-\d+ \*\* 2', arguments)), arguments
 
 
+@pytest.mark.processes
 def test_confidence_comes_with_its_signals_and_sources(ask: Ask) -> None:
     found = ask(
         """SELECT confidence, json_keys(signals), json_array_length(sources), next_action FROM tool_calls
@@ -177,6 +185,7 @@ def test_confidence_comes_with_its_signals_and_sources(ask: Ask) -> None:
     assert kinds >= {"file", "database", "api"}
 
 
+@pytest.mark.processes
 def test_the_api_key_is_in_no_file(runs: list[tuple[int, str, str]], ask: Ask, folder: Path) -> None:
     assert ask("SELECT count(*) FROM tool_calls WHERE tool = 'fetch' AND arguments IS NULL") == [(0,)]
     assert ask("SELECT count(*) FROM tool_calls WHERE redacted") != [(0,)]
@@ -185,6 +194,7 @@ def test_the_api_key_is_in_no_file(runs: list[tuple[int, str, str]], ask: Ask, f
             assert b"sk-demo" not in file.read_bytes(), file
 
 
+@pytest.mark.processes
 def test_the_report_answers_and_names_the_store(runs: list[tuple[int, str, str]], folder: Path) -> None:
     _, out, _ = runs[0]
     assert re.match(rf"{CALLS} calls in \d+ attempts, \d+\.\d s\.", out)
@@ -195,6 +205,7 @@ def test_the_report_answers_and_names_the_store(runs: list[tuple[int, str, str]]
     assert "\x1b" not in out
 
 
+@pytest.mark.processes
 def test_the_calibration_verdicts_agree_with_the_store(runs: list[tuple[int, str, str]], ask: Ask) -> None:
     _, out, _ = runs[0]
     printed = re.findall(
@@ -245,6 +256,7 @@ def commands(runs: list[tuple[int, str, str]]) -> list[str]:
     return [line.strip() for line in text[text.index("Next commands:") :].splitlines() if line.startswith("  ")]
 
 
+@pytest.mark.processes
 def test_the_printed_commands_work_as_typed(commands: list[str]) -> None:
     program = f"{shlex.quote(sys.executable)} -m tooltrace "
     assert [command.removeprefix(program).split()[0] for command in commands] == ["serve", "show", "query", "sql"]
@@ -258,6 +270,7 @@ def test_the_printed_commands_work_as_typed(commands: list[str]) -> None:
         assert done.stdout.strip()
 
 
+@pytest.mark.processes
 def test_the_printed_serve_command_serves_the_demo(commands: list[str]) -> None:
     arguments = [*shlex.split(commands[0]), "--port", "0"]
     process = subprocess.Popen(
@@ -283,6 +296,7 @@ def test_the_printed_serve_command_serves_the_demo(commands: list[str]) -> None:
         watchdog.cancel()
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("missing", ["httpx", "stamina"])
 def test_without_the_extra_one_line_names_the_package(missing: str, tmp_path: Path) -> None:
     code = f"import sys; sys.modules[{missing!r}] = None; from tooltrace.cli import main; main()"

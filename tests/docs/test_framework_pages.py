@@ -1,6 +1,6 @@
 """The code of docs/how-to/frameworks.md runs in the environment of its framework and prints what the page shows.
 
-A framework that is not installed is skipped: ``make frameworks`` has an environment for each.
+A framework that is not installed is skipped: ``make test-frameworks`` has an environment for each.
 """
 
 from __future__ import annotations

@@ -102,7 +102,9 @@ def models() -> Iterator[dict[str, str]]:
         yield environment
 
 
-@pytest.mark.parametrize("page", SHOWN)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.end_to_end] if page == "README.md" else []) for page in SHOWN]
+)
 def test_the_code_of_a_page_runs_and_prints_the_shown_output(page: str, tmp_path: Path, models: dict[str, str]) -> None:
     """A block is a new process: that of a file and of ``IN_INTERPRETERS`` a new interpreter, others are forked from one."""
     environment = os.environ | models

@@ -43,6 +43,7 @@ def run(folder: Path, code: str) -> list[str]:
     return [*done.stdout.splitlines(), *(line for line in done.stderr.splitlines() if "integration" in line)]
 
 
+@pytest.mark.processes
 def test_install_covers_imported_frameworks_and_skips_failing_ones(tmp_path: Path) -> None:
     code = "import json, tooltrace as tt; print('loaded' in tt.install(), 'absent' in tt.install()); tt.uninstall()"
     printed = run(tmp_path, code)
@@ -51,6 +52,7 @@ def test_install_covers_imported_frameworks_and_skips_failing_ones(tmp_path: Pat
     assert "the integration 'broken' cannot be installed; it records nothing" in printed
 
 
+@pytest.mark.processes
 def test_install_by_name_raises_the_error(tmp_path: Path) -> None:
     code = """
 import tooltrace as tt
@@ -80,6 +82,7 @@ print([type(finder).__module__ for finder in sys.meta_path if "tooltrace" in typ
 """
 
 
+@pytest.mark.processes
 def test_a_framework_that_is_imported_later_is_recorded_from_then_on(tmp_path: Path) -> None:
     """The import is what it would be: the module has its own loader; an integration that fails does not break it."""
     package = tmp_path / "theirs-1.0.dist-info"
@@ -137,6 +140,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.processes
 def test_each_integration_loads_without_its_framework() -> None:
     names = [point.value for point in OWN]
     done = subprocess.run([sys.executable, "-c", LOADS, *names], capture_output=True, text=True, check=True)

@@ -166,6 +166,7 @@ def test_an_exporter_that_fails_costs_no_label(store: Path, events: Events, monk
         assert db.execute("SELECT count(*) FROM losses").fetchone() == (0,)
 
 
+@pytest.mark.processes
 def test_a_forked_child_can_remember(store: Path, events: Events) -> None:
     with evaluation._recent._lock:
         child = os.fork()

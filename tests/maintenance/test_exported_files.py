@@ -132,7 +132,7 @@ def test_a_forgotten_call_leaves_an_exported_file_and_all_else_stays(
 
 
 @pytest.mark.parametrize(
-    "path", [pytest.param(path, marks=[] if path in ONE_AND_SEVERAL else [pytest.mark.deep]) for path in PATHS]
+    "path", [pytest.param(path, marks=[] if path in ONE_AND_SEVERAL else [pytest.mark.simulations]) for path in PATHS]
 )
 def test_redaction_reaches_exported_files(store: StorePaths, run: Run, tmp_path: Path, path: str) -> None:
     run("export", format_of(path), "-o", f"{tmp_path}/out/{path}")

@@ -67,7 +67,7 @@ def given_for_each_tool(every: int) -> list[tuple[str, dict[str, Any], int]]:
     return asked
 
 
-@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.simulations)])
 async def test_no_text_of_a_trace_leaves_the_copied_members_of_any_tool(
     connected: Connect, hostile_store: Path, every: int
 ) -> None:

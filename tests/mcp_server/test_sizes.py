@@ -60,7 +60,7 @@ ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-@pytest.mark.parametrize("characters", [MAX_CHARACTERS, pytest.param(4_000, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("characters", [MAX_CHARACTERS, pytest.param(4_000, marks=pytest.mark.simulations)])
 async def test_an_answer_is_never_longer_than_the_limit_and_says_what_was_cut(
     connected: Connect, large_store: Path, characters: int
 ) -> None:
@@ -103,7 +103,7 @@ def monstrous_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(create_empty_store(tmp_path_factory.mktemp("monstrous") / "monstrous.duckdb"), *records)
 
 
-@pytest.mark.parametrize("characters", [4_000, pytest.param(MAX_CHARACTERS, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("characters", [4_000, pytest.param(MAX_CHARACTERS, marks=pytest.mark.simulations)])
 async def test_answers_about_huge_names_and_thousands_of_columns_are_no_longer(
     connected: Connect, monstrous_store: Path, characters: int
 ) -> None:

@@ -64,6 +64,7 @@ def post(address: str, **headers: str) -> httpx.Response:
     return httpx.post(address, json=LIST, headers={**ACCEPT, **headers}, timeout=120)
 
 
+@pytest.mark.processes
 def test_http_wants_the_token_and_a_known_host_and_origin(served: str) -> None:
     token = {"authorization": "Bearer t0ken"}
     assert post(served).status_code == 401
@@ -79,6 +80,7 @@ def test_http_wants_the_token_and_a_known_host_and_origin(served: str) -> None:
     )
 
 
+@pytest.mark.processes
 def test_a_request_that_is_too_large_is_refused(served: str) -> None:
     body = json.dumps({**LIST, "params": {"x": "y" * 300_000}})
     headers = {**ACCEPT, "authorization": "Bearer t0ken", "content-type": "application/json"}

@@ -46,6 +46,7 @@ def test_the_last_words_of_a_program(output: str, code: str, type_: str | None, 
     assert normalize(output, rules=CERTAIN).status == "success"
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
 @pytest.mark.parametrize("option", ["-e", "-p"])
 def test_the_real_node(option: str) -> None:
@@ -54,6 +55,7 @@ def test_the_real_node(option: str) -> None:
     assert (found.status, found.error.type, found.error.message) == ("error", "ReferenceError", "nosuch is not defined")
 
 
+@pytest.mark.processes
 def test_a_script_of_python_with_output_and_exit_status() -> None:
     done = subprocess.run([sys.executable, "-c", "print('three rows', flush=True)\n{}['city']"], capture_output=True, text=True, check=False)  # fmt: skip
     output = f"{done.stdout}{done.stderr}\nExit code: {done.returncode}"
@@ -66,6 +68,7 @@ def test_a_script_of_python_with_output_and_exit_status() -> None:
     )
 
 
+@pytest.mark.processes
 def test_a_group_of_exceptions() -> None:
     source = "raise ExceptionGroup('two feeds', [ValueError('a'), TimeoutError('b')])"
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)

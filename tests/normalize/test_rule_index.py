@@ -82,6 +82,7 @@ def test_a_made_up_text_reads_the_same_without_the_quick_test(text: str) -> None
     assert apply_rules_to_view(look, tt.RULES) == whole
 
 
+@pytest.mark.simulations
 def test_the_texts_of_every_collection_read_the_same_without_the_quick_test(without_signs: None) -> None:
     here = Path(__file__).parent
     files = [*here.glob("*.jsonl"), *here.glob("corpus/*.jsonl"), *here.glob("unseen/*.jsonl")]

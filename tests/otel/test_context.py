@@ -94,6 +94,7 @@ def outer(store: str) -> None:
     subprocess.run([sys.executable, "-c", CHILD, store, json.dumps(carrier)], check=True)
 
 
+@pytest.mark.processes
 def test_a_trace_continues_in_another_process(store: Path, calls: Any) -> None:
     with request(HEADERS):
         outer(str(store))

@@ -199,6 +199,7 @@ PAIRS = st.lists(
 )
 
 
+@pytest.mark.simulations
 @given(st.lists(PAIRS, min_size=1, max_size=8))
 @settings(max_examples=examples(5))  # eight histories in one answer
 def test_figures_equal_those_of_the_libraries_for_any_history(histories):
@@ -311,14 +312,15 @@ def test_the_ece_of_perfection_at_a_hundred_calls(engine):
     assert row["ece_null_p95"] == pytest.approx(0.142, abs=0.005)
 
 
+@pytest.mark.simulations
 @pytest.mark.parametrize(
     ("tools", "calls", "confidence"),
     [
-        pytest.param(1000, 100, "u", marks=pytest.mark.deep),
-        pytest.param(300, 1000, "u", marks=pytest.mark.deep),
-        pytest.param(1000, 100, "0.5 + round(u * 5) / 10", marks=pytest.mark.deep),
-        pytest.param(1000, 30, "0.9", marks=pytest.mark.deep),
-        pytest.param(300, 1000, "0.8 + round(u * 2) / 10", marks=pytest.mark.deep),
+        pytest.param(1000, 100, "u", marks=pytest.mark.simulations),
+        pytest.param(300, 1000, "u", marks=pytest.mark.simulations),
+        pytest.param(1000, 100, "0.5 + round(u * 5) / 10", marks=pytest.mark.simulations),
+        pytest.param(1000, 30, "0.9", marks=pytest.mark.simulations),
+        pytest.param(300, 1000, "0.8 + round(u * 2) / 10", marks=pytest.mark.simulations),
         (1000, 50, "0.99"),
         (1000, 50, "u"),
     ],

@@ -56,6 +56,7 @@ def test_the_unchanged_file_gives_an_empty_result_in_an_empty_store(name, engine
     assert con.fetchall() == []
 
 
+@pytest.mark.simulations
 @pytest.mark.parametrize("name", [path.stem for path in FILES])
 @pytest.mark.parametrize("large", [2**31 - 1, 2**63 - 1])
 def test_no_query_fails_for_a_large_number_that_it_accepts(name, large, engine, make):

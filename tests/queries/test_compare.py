@@ -91,6 +91,7 @@ def test_chance_alone_is_seldom_called_worse(make, stored):
     assert 1 <= sum(verdict.startswith("maybe") for verdict in verdicts) <= 16
 
 
+@pytest.mark.simulations
 def test_intervals_cover_correlated_calls_at_the_stated_rate(engine):
     """300 tools that do not change, 30 conversations of 10 calls a side, some conversations harder than others."""
     con = engine()
@@ -109,7 +110,7 @@ def test_intervals_cover_correlated_calls_at_the_stated_rate(engine):
     assert sum(low > 0 or high < 0 for low, high in blind) / len(found) > 0.12, "as if each call stood alone"
 
 
-CORRELATIONS = [0.2, *(pytest.param(other, marks=pytest.mark.deep) for other in (0.0, 0.5))]
+CORRELATIONS = [0.2, *(pytest.param(other, marks=pytest.mark.simulations) for other in (0.0, 0.5))]
 HISTORIES = """
 INSERT INTO attempts BY NAME
 WITH drawn AS (
@@ -148,6 +149,7 @@ def histories(con, of, correlation, rates=(0.3, 0.3)):
     return [{row["verdict"] for row in answer(con, tool=f"t{number}").values()} for number in range(len(of))]
 
 
+@pytest.mark.simulations
 @pytest.mark.parametrize("correlation", CORRELATIONS)
 def test_fewer_than_five_conversations_never_get_a_verdict(engine, correlation):
     assert histories(engine(), [2, 3, 4] * 2, correlation) == [{"too_few"}] * 6
@@ -155,6 +157,7 @@ def test_fewer_than_five_conversations_never_get_a_verdict(engine, correlation):
     assert changed == [{"too_few"}] * 3, "not even where much changed: it may be the conversations"
 
 
+@pytest.mark.simulations
 @pytest.mark.parametrize("correlation", CORRELATIONS)
 def test_from_five_conversations_on_few_verdicts_are_false(engine, correlation):
     """Nothing changes in 30 histories of 5 to 8 conversations a side: at most two of them (7 %) have a verdict."""

@@ -191,9 +191,10 @@ def flips(seed, before, after, n=300, change=150, histories=400):
     return (np.random.default_rng(seed).random((histories, n)) < rates).astype(int)
 
 
+@pytest.mark.simulations
 @pytest.mark.parametrize(
     ("rate", "n"),
-    [(0.5, 40), (0.1, 300), *(pytest.param(*case, marks=pytest.mark.deep) for case in [(0.5, 100), (0.01, 300), (0.5, 300), (0.5, 1000)])],
+    [(0.5, 40), (0.1, 300), *(pytest.param(*case, marks=pytest.mark.simulations) for case in [(0.5, 100), (0.01, 300), (0.5, 300), (0.5, 1000)])],
 )  # fmt: skip
 @pytest.mark.long
 def test_where_nothing_changed_one_of_twenty_gets_a_place_at_most(history, rate, n):
@@ -211,7 +212,10 @@ def test_where_nothing_changed_one_of_twenty_gets_a_place_at_most(history, rate,
 
 @pytest.mark.parametrize(
     ("before", "after", "soon"),
-    [(0.05, 0.4, 0.85), *(pytest.param(*case, marks=pytest.mark.deep) for case in [(0.1, 0.5, 0.8), (0.3, 0.8, 0.8)])],
+    [
+        (0.05, 0.4, 0.85),
+        *(pytest.param(*case, marks=pytest.mark.simulations) for case in [(0.1, 0.5, 0.8), (0.3, 0.8, 0.8)]),
+    ],
 )
 def test_a_change_planted_in_300_attempts_is_found_within_40(history, before, after, soon):
     _, near, _, alarmed = shares(of_each(history(failed=flips(2, before, after)), "failure_rate"), 150)
@@ -219,6 +223,7 @@ def test_a_change_planted_in_300_attempts_is_found_within_40(history, before, af
     assert alarmed >= soon
 
 
+@pytest.mark.simulations
 def test_a_change_is_found_early_and_late_too(history):
     for change in (30, 60, 240, 270):
         con = history(failed=flips(3, 0.05, 0.4, change=change, histories=200))
@@ -229,12 +234,13 @@ def test_a_change_is_found_early_and_late_too(history):
 PLANTED = {"failure_rate": [(0.05, 0.25), (0.1, 0.35), (0.02, 0.15)], "accuracy": [(0.9, 0.7)], "latency": [(1.0, 2.0)]}
 
 
+@pytest.mark.simulations
 @pytest.mark.parametrize(
     ("statistic", "before", "after", "histories"),
     [
         *((name, *pairs[0], 400) for name, pairs in PLANTED.items()),
         *(
-            pytest.param(name, *rates, 1000, marks=pytest.mark.deep)
+            pytest.param(name, *rates, 1000, marks=pytest.mark.simulations)
             for name, pairs in PLANTED.items()
             for rates in pairs
         ),
@@ -443,10 +449,10 @@ def test_dependent_attempts_count_as_fewer(tools, made):
 @pytest.mark.parametrize(
     "made",
     [
-        pytest.param(alike(4, 300, 20, 10, 0.2), id="ICC 0.2", marks=pytest.mark.deep),
-        pytest.param(alike(5, 300, 20, 10, 0.5), id="ICC 0.5", marks=pytest.mark.deep),
+        pytest.param(alike(4, 300, 20, 10, 0.2), id="ICC 0.2", marks=pytest.mark.simulations),
+        pytest.param(alike(5, 300, 20, 10, 0.5), id="ICC 0.5", marks=pytest.mark.simulations),
         pytest.param(alike(6, 300, 8, 10, 0.5), id="8 conversations"),
-        pytest.param(sticky(7, 300, 200, 0.5), id="lag-1 0.5", marks=pytest.mark.deep),
+        pytest.param(sticky(7, 300, 200, 0.5), id="lag-1 0.5", marks=pytest.mark.simulations),
         pytest.param(sticky(8, 300, 200, 0.8), id="lag-1 0.8"),
     ],
 )  # fmt: skip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import duckdb
 import pytest
@@ -18,13 +19,19 @@ from tooltrace.store.reader import open_reader
 pytestmark = pytest.mark.long
 
 EVERY = [*DIMENSIONS, "attributes.region"]
-ALONE = pytest.param(EVERY, marks=pytest.mark.deep, id="alone")
+ALONE = pytest.param(EVERY, marks=pytest.mark.simulations, id="alone")
 TOGETHER = pytest.param([EVERY[first::2] for first in range(2)], id="together")
 """All dimensions, half of them in one query: a query costs its planning, whatever the number of its groups."""
 OF_PAGES = {"timeline", "ranking", "compare"}
 """Made for one page, and grouped as it needs: rows that are stretches of time, costs of whole calls, one version and another."""
 GROUPED = [name for name, query in catalogue().items() if query.header.by]
+SAMPLE = {"failure_rate", "retries", "errors"}
 ANALYSES = [name for name in GROUPED if name not in OF_PAGES]
+
+
+def chosen(names: Iterable[str]) -> list[Any]:
+    """Return the parameters: `make test` runs three queries that count in different ways, and the simulations all."""
+    return [pytest.param(each, marks=[] if each in SAMPLE else [pytest.mark.simulations]) for each in names]
 
 
 def allowed(name: str, by: list[str]) -> list[str]:
@@ -65,7 +72,7 @@ def answer(con, answers):
 
 
 @pytest.mark.parametrize("groupings", [TOGETHER, ALONE])
-@pytest.mark.parametrize("name", ANALYSES)
+@pytest.mark.parametrize("name", chosen(ANALYSES))
 def test_every_query_supports_every_dimension(answer, name, groupings):
     for grouping in [*groupings, ["tool", "code", "day"]]:
         by = allowed(name, [grouping] if isinstance(grouping, str) else grouping)
@@ -99,7 +106,7 @@ PARTING = {"breaker", "burn_rate", "incidents"}
 
 
 @pytest.mark.parametrize("groupings", [TOGETHER, ALONE])
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", chosen(PARTS))
 def test_groups_add_up_to_the_total(answer, name, groupings):
     for grouping in CUT if name in PARTING else groupings:
         by = allowed(name, [grouping] if isinstance(grouping, str) else grouping)
@@ -149,7 +156,7 @@ def test_drift_by_code_counts_every_attempt_for_each_code(answer):
     assert sum(latency) == reference["latency"]["n"]
 
 
-@pytest.mark.parametrize("name", ANALYSES)
+@pytest.mark.parametrize("name", chosen(ANALYSES))
 def test_every_interval_contains_its_figure(answer, name):
     ends = [(column.end_of, column.name) for column in find(name).header.columns if column.end_of]
     units = {column.name: column.unit for column in find(name).header.columns}
@@ -165,7 +172,7 @@ def test_every_interval_contains_its_figure(answer, name):
                     assert 0 <= row[column] <= 1
 
 
-@pytest.mark.parametrize("name", ANALYSES)
+@pytest.mark.parametrize("name", chosen(ANALYSES))
 def test_every_share_has_an_interval_or_a_documented_reason(name):
     columns = find(name).header.columns
     with_ends = Counter(column.end_of[1] for column in columns if column.end_of)

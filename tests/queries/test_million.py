@@ -18,7 +18,7 @@ from tooltrace.store.paths import StorePaths
 from tooltrace.store.reader import open_reader
 from tooltrace.store.schema import STORE
 
-pytestmark = [pytest.mark.long, pytest.mark.deep]
+pytestmark = [pytest.mark.long, pytest.mark.simulations]
 
 N = 1_000_000
 

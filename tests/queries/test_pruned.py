@@ -226,7 +226,7 @@ def test_neighbouring_conversations_have_the_same_order_over_rollups(tmp_path: P
         assert_same(figures(tmp_path / "t.duckdb", windows), before, DURATION_PRECISION)
 
 
-@pytest.mark.deep
+@pytest.mark.simulations
 @pytest.mark.parametrize("figures", FIGURES)
 @settings(max_examples=examples(8))
 @given(histories(), st.lists(st.integers(0, DAYS), min_size=1, max_size=2, unique=True))

@@ -41,7 +41,7 @@ def story(con, *, since, changed, broken=1.0, never=0.0):
 
 @pytest.mark.parametrize("since", [HOUR, DAY, WEEK, 4 * WEEK, None])
 @pytest.mark.parametrize(
-    "changed", [5 * DAY, *(pytest.param(other, marks=pytest.mark.deep) for other in (2 * DAY, 20 * DAY))]
+    "changed", [5 * DAY, *(pytest.param(other, marks=pytest.mark.simulations) for other in (2 * DAY, 20 * DAY))]
 )
 def test_a_broken_tool_is_first_in_every_time_range(engine, since, changed):
     """A tool that fails in 1 ms since a change, beside one that is slow and fails as often as always."""

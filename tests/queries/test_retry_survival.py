@@ -81,7 +81,9 @@ def test_the_interval_worked_by_hand(engine, lives):
     assert (last["naive"], last["calls"], last["censored"]) == (0.5, 4, 0.25)
 
 
-@pytest.mark.parametrize("seed", [*range(5), *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(5, 25))])
+@pytest.mark.parametrize(
+    "seed", [*range(5), *(pytest.param(seed, marks=pytest.mark.simulations) for seed in range(5, 25))]
+)
 def test_as_statsmodels_has_it(engine, lives, seed):
     draw = random.Random(seed)
     n, hazard, patience = draw.choice([2, 3, 10, 60]), draw.random(), draw.random()

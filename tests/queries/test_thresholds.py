@@ -99,6 +99,7 @@ def test_confidences_are_rounded_to_four_decimals(engine):
     assert found(judge(engine(), p, y), asked=0.9)[0] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.simulations
 def test_a_tool_below_the_target_rarely_gets_a_threshold(engine):
     # right 0.8 of the time whatever it says: at 0.8 the bound may hold by chance, once in twenty
     con = engine()

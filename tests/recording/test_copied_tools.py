@@ -9,8 +9,12 @@ import textwrap
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 import tooltrace as tt
 from tests.conftest import records
+
+pytestmark = pytest.mark.processes
 
 SCRIPT = """
 import sys

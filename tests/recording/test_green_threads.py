@@ -16,6 +16,8 @@ from tests.grids import covering
 from tests.needs import missing
 from tooltrace.core.records import ToolCall
 
+pytestmark = pytest.mark.processes
+
 ROOT = Path(tt.__file__).parent.parent
 PATCH = {
     "gevent": "from gevent import monkey; monkey.patch_all()",

@@ -364,6 +364,7 @@ def on_small_disk(code: str, folder: Path, durability: str) -> subprocess.Comple
     )
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("durability", ["batch", "call", "fsync"])
 def test_a_flush_on_a_full_file_system_is_false_until_there_is_space(tmp_path: Path, durability: str) -> None:
     done = on_small_disk(SMALL_DISK + SPACE_AGAIN, tmp_path, durability)
@@ -378,6 +379,7 @@ def test_a_flush_on_a_full_file_system_is_false_until_there_is_space(tmp_path: P
     ]
 
 
+@pytest.mark.processes
 def test_calls_given_up_on_a_full_file_system_are_in_losses_as_soon_as_there_is_space(tmp_path: Path) -> None:
     done = on_small_disk(SMALL_DISK + GIVEN_UP, tmp_path, "batch")
     assert done.returncode == 0, done.stderr
@@ -390,6 +392,7 @@ def test_calls_given_up_on_a_full_file_system_are_in_losses_as_soon_as_there_is_
     assert "the journal could not be written (No space left on device); no table has the counts" in done.stderr
 
 
+@pytest.mark.processes
 def test_the_log_line_of_the_exit_has_every_count_that_no_table_has(tmp_path: Path) -> None:
     done = run(
         """
@@ -495,6 +498,7 @@ def test_health_takes_no_lock(store: Path) -> None:
     assert asked[0].written == 1
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_forked_child_begins_with_figures_of_its_own(tmp_path: Path) -> None:
     done = run(

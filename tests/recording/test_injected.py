@@ -345,6 +345,7 @@ def test_an_annotation_that_raises_is_an_argument(calls: Calls) -> None:
     assert recorded(calls) == [{"city": "Oslo"}]
 
 
+@pytest.mark.processes
 def test_no_framework_is_imported() -> None:
     roots = {
         place.partition(".")[0]

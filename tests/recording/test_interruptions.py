@@ -13,6 +13,8 @@ from tests.conftest import records
 from tests.programs import start_program
 from tooltrace.core.records import Loss, ToolCall
 
+pytestmark = pytest.mark.processes
+
 HANG_SECONDS = 600
 """A program that takes this long hangs; none takes more than a few seconds on an idle machine."""
 
@@ -59,7 +61,7 @@ def stop():
 """
 
 
-OFTEN = pytest.mark.parametrize("least", [300, pytest.param(2000, marks=pytest.mark.deep)])
+OFTEN = pytest.mark.parametrize("least", [300, pytest.param(2000, marks=pytest.mark.simulations)])
 """Signals that are handled at least."""
 
 

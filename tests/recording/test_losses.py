@@ -243,6 +243,7 @@ sys.stderr.flush()
 """
 
 
+@pytest.mark.processes
 def test_unwritten_records_are_counted_at_exit(tmp_path: Path) -> None:
     """The programs run at once, because each waits for two seconds at its end."""
     bodies = ["time.sleep(0.007)", "threading.Event().wait()", "raise SystemExit(3)", "[n for n in range(200_000)]"]
@@ -277,6 +278,7 @@ def test_a_call_that_was_counted_as_lost_is_not_written_later(store: Path, lenie
     assert losses(store) == {"exit": 5}
 
 
+@pytest.mark.processes
 def test_calls_lost_to_a_full_disk_are_counted_at_exit(tmp_path: Path) -> None:
     done = run(
         tmp_path,

@@ -12,6 +12,8 @@ from tests.grids import covering
 from tests.recording.test_processes import TOOLS, program
 from tooltrace.core.records import Loss, Message, Outcome
 
+pytestmark = pytest.mark.processes
+
 METHODS = pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 POOLS = """
 import multiprocessing

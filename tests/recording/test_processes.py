@@ -65,6 +65,7 @@ def stream():
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("text", "code", "expected"),
     [
@@ -91,6 +92,7 @@ def test_ends_of_a_process(tmp_path: Path, text: str, code: int, expected: dict[
     assert "tooltrace" not in "".join(line for line in done.stderr.splitlines() if "Error" in line)
 
 
+@pytest.mark.processes
 def test_an_open_generator_at_exit_is_silent(tmp_path: Path) -> None:
     _, done = program(tmp_path, TOOLS + "g = stream(); next(g)\n")
     assert done.stderr == ""
@@ -112,6 +114,7 @@ def test_an_open_generator_at_exit_is_silent(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("warm", [False, True])
 def test_fork(tmp_path: Path, warm: bool) -> None:
     found, _ = program(
@@ -136,6 +139,7 @@ add()
     assert found == {"add": 101 if warm else 1, "stream": 400}
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_multiprocessing(tmp_path: Path, method: str) -> None:
     found, _ = program(
@@ -157,6 +161,7 @@ if __name__ == "__main__":
     assert found == {"add": 22}
 
 
+@pytest.mark.processes
 def test_a_lock_of_another_thread_at_the_fork_does_not_deadlock(tmp_path: Path) -> None:
     found, _ = program(
         tmp_path,
@@ -190,6 +195,7 @@ release.set()
     assert [(r.reason, r.count) for r in losses] == [("parents_own", 1)]
 
 
+@pytest.mark.processes
 def test_a_stream_that_ends_while_the_journal_is_being_written(tmp_path: Path) -> None:
     """As when the garbage collector runs inside the recorder: what holds a lock must not wait for itself."""
     found, _ = program(
@@ -258,6 +264,7 @@ def test_a_journal_that_cannot_be_written_never_reaches_the_tool(
     assert sorted(json.loads(r.result or "") for r in rows) == list(range(51))
 
 
+@pytest.mark.processes
 def test_a_deleted_working_directory_is_not_an_error(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(
@@ -303,6 +310,7 @@ def test_a_log_processor_of_the_users_that_raises_loses_nothing(store: Path, cal
     assert not [r for r in records(store) if isinstance(r, Loss)]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("durability", ["batch", "call"])
 def test_a_tool_that_forks_and_returns_twice_is_two_attempts(tmp_path: Path, durability: str) -> None:
     program(

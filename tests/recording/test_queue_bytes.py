@@ -139,6 +139,7 @@ def test_the_bound_must_be_a_positive_whole_number(value: Any) -> None:
         tt.configure(queue_bytes=value)
 
 
+@pytest.mark.processes
 def test_the_memory_of_many_huge_results_is_bounded(tmp_path: Path) -> None:
     program = """
     import resource, time, tooltrace as tt

@@ -233,6 +233,7 @@ def test_removed_integrations_leave_the_libraries_as_they_were() -> None:
     assert stamina.instrumentation.get_on_retry_hooks() == hooks
 
 
+@pytest.mark.processes
 def test_no_retry_library_is_imported() -> None:
     code = "import sys, tooltrace; print({'tenacity', 'stamina'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

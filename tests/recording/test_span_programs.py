@@ -8,7 +8,11 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 import tooltrace as tt
+
+pytestmark = pytest.mark.processes
 
 
 def program(text: str, **environment: str) -> subprocess.CompletedProcess[str]:

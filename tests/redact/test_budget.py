@@ -89,6 +89,7 @@ thread.join()
 """
 
 
+@pytest.mark.processes
 def test_hostile_values_neither_crash_nor_exceed_the_budget_on_a_small_stack() -> None:
     assert len(VALUES) > 120
     done = subprocess.run(

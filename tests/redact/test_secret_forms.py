@@ -94,7 +94,7 @@ UNITS = [
 
 
 @pytest.mark.parametrize(
-    "unit", [pytest.param(unit, marks=[pytest.mark.deep] if n % 9 else []) for n, unit in enumerate(UNITS)]
+    "unit", [pytest.param(unit, marks=[pytest.mark.simulations] if n % 9 else []) for n, unit in enumerate(UNITS)]
 )
 def test_a_megabyte_of_a_literal_is_redacted_in_linear_time(unit: str) -> None:
     """It would take many minutes if the time were not linear; the limit is pytest's."""
@@ -136,6 +136,7 @@ def test_case_folding_preserves_positions() -> None:
         assert {fold(match[0]) for match in re.finditer(letter, every, re.IGNORECASE)} == {letter}
 
 
+@pytest.mark.processes
 def test_a_process_may_end_during_a_search() -> None:
     program = """
 import threading

@@ -76,6 +76,7 @@ def test_invalid_parameters_are_wrong_usage(report, past, wrong):
     assert report(past, *wrong, "--format", "json").exit_code == 2
 
 
+@pytest.mark.processes
 def test_markdown_and_json_need_no_template_engine(past):
     code = (
         "import sys; sys.modules['jinja2'] = sys.modules['starlette'] = None\n"

@@ -56,6 +56,7 @@ def failing(gate: RegressionGate, *rows: tuple[str, str, float, float]) -> list[
     return [row["measure"] for row in gate.regressions(compared(*rows))]
 
 
+@pytest.mark.simulations
 def test_equal_histories_seldom_fail(engine: Any) -> None:  # noqa: F811
     """Two runs of one program differ by the load of the machine: a verdict on latency is true, and no reason to fail."""
     con = engine()

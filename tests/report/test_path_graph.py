@@ -66,6 +66,7 @@ def test_a_name_cannot_leave_its_quotes(name: str) -> None:
     assert re.fullmatch(r'  n0\["(?:[\w ,.%…-]|#\d+;)*"\]', as_mermaid(edge).splitlines()[1])
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 def test_graphviz_draws_every_name() -> None:
     done = subprocess.run(["dot", "-Tsvg"], input=as_dot(edges()).encode(), capture_output=True, check=False)

@@ -52,7 +52,7 @@ def paper(page, made):
     ("name", "size"),
     [
         *covering(["past", "foul"], ["A4", "Letter"]),
-        *(pytest.param("demo", size, marks=pytest.mark.deep) for size in ("A4", "Letter")),
+        *(pytest.param("demo", size, marks=pytest.mark.simulations) for size in ("A4", "Letter")),
     ],
 )
 def test_a_tool_that_failed_has_one_page_and_others_have_none(page, made, name, size):

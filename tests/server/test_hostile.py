@@ -137,7 +137,7 @@ def addresses(text, one):
     ]
 
 
-@pytest.mark.parametrize("complete", [False, pytest.param(True, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("complete", [False, pytest.param(True, marks=pytest.mark.simulations)])
 def test_text_of_the_address_is_escaped_on_every_page(visited, complete):
     """Each page with the text that ends an attribute and an element, and with another; with every text if ``complete``."""
     client, calls = visited

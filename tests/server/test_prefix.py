@@ -82,7 +82,7 @@ def proxy(served: tuple[str, str], request: pytest.FixtureRequest) -> Iterator[t
 
 @pytest.mark.parametrize(
     ("proxy", "most"),
-    [(True, 1), *(pytest.param(*case, marks=pytest.mark.deep) for case in [(False, 1), (True, 3), (False, 3)])],
+    [(True, 1), *(pytest.param(*case, marks=pytest.mark.simulations) for case in [(False, 1), (True, 3), (False, 3)])],
     indirect=["proxy"],
 )
 def test_every_address_of_a_page_leads_to_the_site(proxy, most):

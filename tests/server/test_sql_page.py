@@ -69,6 +69,7 @@ def refused(page, faults, sql: str) -> str:
     return page.inner_text("#error")
 
 
+@pytest.mark.processes
 def test_it_runs_with_the_button_and_with_the_keyboard(new_processes, opened, page):
     opened()
     run(page, TOOLS)
@@ -111,6 +112,7 @@ def test_a_query_of_the_catalogue_without_a_required_parameter_is_refused(opened
     assert "422" in faults.pop()
 
 
+@pytest.mark.processes
 def test_each_query_of_the_catalogue_runs_or_names_missing_parameters(shown, tmp_path):
     client = shown(call(tool="fetch"), call(tool="fetch"), call(tool="search"))
     buttons = re.findall('<button [^>]*data-text="([^"]+)"', client.get("/sql").text)
@@ -140,7 +142,7 @@ REFUSED_TOO = {
 """Refusals of the same kinds; tests/store/test_sandbox.py has all of them."""
 
 
-@pytest.mark.parametrize("statements", [REFUSED, pytest.param(REFUSED_TOO, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("statements", [REFUSED, pytest.param(REFUSED_TOO, marks=pytest.mark.simulations)])
 def test_statements_that_do_not_read_the_store_are_rejected(opened, page, faults, tmp_path, statements):
     opened()
     file = tmp_path / "elsewhere"
@@ -210,7 +212,9 @@ def test_an_error_of_a_download_is_shown_on_the_page(opened, page, faults):
     assert page.input_value("#q") == "COPY tool_calls TO 'x'"
 
 
-@pytest.mark.parametrize("text", [BREAKS_OUT, *(pytest.param(text, marks=pytest.mark.deep) for text in NASTY[:2])])
+@pytest.mark.parametrize(
+    "text", [BREAKS_OUT, *(pytest.param(text, marks=pytest.mark.simulations) for text in NASTY[:2])]
+)
 def test_hostile_values_and_names_stay_text(opened, page, text):
     page.add_init_script("window.boom = () => { window.ran = true; }")
     opened(call(tool=text), call(tool=text))
@@ -282,7 +286,7 @@ def test_the_typed_sql_survives_a_change_of_the_time_range(opened, page):
     until(page, "document.getElementById('q').value === \"SELECT 'mine'\"")
 
 
-@pytest.mark.parametrize("theme", ["dark", pytest.param("light", marks=pytest.mark.deep)])
+@pytest.mark.parametrize("theme", ["dark", pytest.param("light", marks=pytest.mark.simulations)])
 def test_nothing_serious_for_axe(opened, page, faults, theme):
     page.emulate_media(color_scheme=theme)
     opened()
@@ -294,7 +298,7 @@ def test_nothing_serious_for_axe(opened, page, faults, theme):
     assert page.evaluate(SERIOUS) == []
 
 
-@pytest.mark.parametrize("width", [360, pytest.param(768, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("width", [360, pytest.param(768, marks=pytest.mark.simulations)])
 def test_the_page_fits_the_screen(opened, page, width):
     page.set_viewport_size({"width": width, "height": 800})
     opened(call(tool="a_very_long_name_of_a_tool_" * 6))
@@ -333,6 +337,7 @@ def children() -> set[str]:
     return found
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux for the processes that were started")
 def test_a_running_statement_gets_503_at_shutdown(new_processes, tmp_path):
     write(tmp_path / "asked.duckdb", call())
@@ -345,6 +350,7 @@ def test_a_running_statement_gets_503_at_shutdown(new_processes, tmp_path):
         assert asked.result().status_code == 503
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux for the processes that were started")
 def test_queued_statements_get_503_at_shutdown(new_processes, tmp_path, caplog):
     write(tmp_path / "asked.duckdb", call())

@@ -50,6 +50,7 @@ def on_screen(page, selector: str) -> str:
     )
 
 
+@pytest.mark.end_to_end
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_first_screen_says_which_tool_since_when_which_version_and_which_message(page, story_server, language):
     address, broken_at = story_server

@@ -78,7 +78,7 @@ def command(*words: str) -> Result:
     "name",
     [
         *("failure_rate", "recent", "ranking"),
-        *(pytest.param(name, marks=pytest.mark.deep) for name in ("errors", "calibration", "latency", "audit")),
+        *(pytest.param(name, marks=pytest.mark.simulations) for name in ("errors", "calibration", "latency", "audit")),
     ],
 )
 def test_a_named_query_has_the_same_result_in_every_store(memory: str, local: Path, name: str) -> None:
@@ -325,6 +325,7 @@ def test_a_url_of_an_unknown_scheme_is_refused() -> None:
     assert "pw" not in done.stderr
 
 
+@pytest.mark.processes
 def test_an_installed_package_adds_a_store_by_an_entry_point(tmp_path: Path) -> None:
     package = tmp_path / "another_store-1.0.dist-info"
     package.mkdir()

@@ -19,6 +19,8 @@ import pytest
 from tooltrace.store import background, fold_marker
 from tooltrace.store.paths import StorePaths
 
+pytestmark = pytest.mark.processes
+
 Start = Callable[..., subprocess.Popen[str]]
 PROGRAM = """
 import os, sys

@@ -90,6 +90,7 @@ def test_a_backup_is_a_store_with_the_records_of_journals_too(
     journal.close()
 
 
+@pytest.mark.processes
 def test_a_backup_is_consistent_while_processes_write(
     store: StorePaths, child: Callable[..., Any], write: Write, call: MakeCall, tmp_path: Path
 ) -> None:
@@ -156,11 +157,15 @@ def test_records_forgotten_since_the_backup_stay_forgotten(tmp_path: Path, store
     assert places_of(secret, tmp_path) == []
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "step",
     [
         *("backup._copy", "Path.replace"),
-        *(pytest.param(step, marks=pytest.mark.deep) for step in ("backup._keep_aside", "tombstones.mark_all_pending")),
+        *(
+            pytest.param(step, marks=pytest.mark.simulations)
+            for step in ("backup._keep_aside", "tombstones.mark_all_pending")
+        ),
     ],
 )
 def test_a_killed_restoration_leaves_the_old_or_the_new_store(
@@ -220,6 +225,7 @@ def test_a_merge_forgets_the_forgotten_records_of_each_store(tmp_path: Path) -> 
     assert spans(two) == []
 
 
+@pytest.mark.processes
 def test_a_killed_merge_is_completed_by_the_next_one(
     tmp_path: Path, store: StorePaths, run: Callable[..., str]
 ) -> None:

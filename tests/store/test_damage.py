@@ -175,7 +175,7 @@ def _has_unreadable_records(database: Path) -> bool:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("count", [30_000, pytest.param(100_000, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("count", [30_000, pytest.param(100_000, marks=pytest.mark.simulations)])
 def test_readable_rows_of_a_damaged_database_are_recovered(
     store: StorePaths, write: Any, call: Any, rows: Rows, count: int
 ) -> None:
@@ -220,6 +220,7 @@ def test_a_query_of_a_connection_says_that_the_database_was_cut(store: StorePath
     assert any(found), "some cut leaves a database that opens"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("place", [None, 0, 0.5, 0.95])
 def test_a_write_ahead_log_of_another_program_loses_nothing(
     store: StorePaths, write: Any, call: Any, rows: Rows, run: Callable[..., str], place: float | None
@@ -266,6 +267,7 @@ def test_a_store_with_another_schema_is_refused_with_the_way_out_and_not_changed
     assert store.database.read_bytes() == before
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 def test_a_full_disk_damages_nothing(tmp_path: Path, call: Any) -> None:
     if subprocess.run(

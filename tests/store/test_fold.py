@@ -96,6 +96,7 @@ def test_the_same_lines_twice_are_one_row_each(store: StorePaths, write: Any, ca
     assert rows("SELECT count(*) FROM losses") == [(1,)]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("moment", ["before_commit", "after_commit", "before_unlink", "before_forget", "before_note"])
 def test_a_fold_killed_at_any_moment_loses_and_doubles_nothing(
     store: StorePaths, write: Any, call: Any, rows: Rows, run: Callable[..., str], moment: str

@@ -137,6 +137,7 @@ def test_the_same_records_that_arrive_later_are_not_stored(filled: StorePaths, w
     assert report.rows == 0
 
 
+@pytest.mark.processes
 def test_a_reader_that_cannot_fold_does_not_show_forgotten_records(
     filled: StorePaths, write: Write, rows: Rows, child: Callable[..., Any]
 ) -> None:
@@ -307,17 +308,18 @@ def test_nothing_is_forgotten_where_the_disk_takes_only_a_part_of_the_tombstone(
     assert probe(filled) == []
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "step",
     [
         "tombstones._append",
         "rewrite._copy_table",
-        pytest.param("rewrite._sync_directory", marks=pytest.mark.deep),
-        pytest.param("replay_positions.ReplayPositions.write", marks=pytest.mark.deep),
-        pytest.param("erasure.blank_journals", marks=pytest.mark.deep),
+        pytest.param("rewrite._sync_directory", marks=pytest.mark.simulations),
+        pytest.param("replay_positions.ReplayPositions.write", marks=pytest.mark.simulations),
+        pytest.param("erasure.blank_journals", marks=pytest.mark.simulations),
         "blanking._overwrite",
-        pytest.param("recovery.quarantined_files", marks=pytest.mark.deep),
-        pytest.param("tombstones.mark_done", marks=pytest.mark.deep),
+        pytest.param("recovery.quarantined_files", marks=pytest.mark.simulations),
+        pytest.param("tombstones.mark_done", marks=pytest.mark.simulations),
     ],
 )
 def test_a_kill_at_any_step_leaves_a_store_that_the_next_fold_or_command_completes(

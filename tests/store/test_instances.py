@@ -74,6 +74,7 @@ def test_an_instance_with_a_function_in_python_is_not_used_again(instances: Inst
     assert instances._idle == []
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def test_a_fork_finds_no_idle_instance(instances: Instances) -> None:
     connect().close()

@@ -72,6 +72,7 @@ def test_a_long_journal_continues_in_a_new_file(store: StorePaths, call: Any) ->
     assert len(lines_of(store.journal)) == 20
 
 
+@pytest.mark.processes
 def test_a_full_disk_leaves_no_torn_line(store: StorePaths, run: Callable[..., str]) -> None:
     output = run(
         """
@@ -102,6 +103,7 @@ def test_a_full_disk_leaves_no_torn_line(store: StorePaths, run: Callable[..., s
     assert all(path.stat().st_size for path in store.journal.glob("*.jsonl"))
 
 
+@pytest.mark.processes
 def test_a_forked_child_writes_a_journal_of_its_own(store: StorePaths, run: Callable[..., str]) -> None:
     run(
         """
@@ -121,6 +123,7 @@ def test_a_forked_child_writes_a_journal_of_its_own(store: StorePaths, run: Call
     assert len(lines_of(store.journal)) == 3
 
 
+@pytest.mark.processes
 def test_a_forked_child_does_not_lock_its_parents_journal(store: StorePaths, run: Callable[..., str]) -> None:
     output = run(
         """
@@ -140,6 +143,7 @@ def test_a_forked_child_does_not_lock_its_parents_journal(store: StorePaths, run
     assert output == "1"
 
 
+@pytest.mark.processes
 def test_recording_does_not_load_duckdb() -> None:
     code = "import sys, tooltrace.store.journal, tooltrace.store.journal_format, tooltrace.store.paths, tooltrace.store.journal_scan\n"
     done = subprocess.run(

@@ -7,10 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.store.conftest import PRELUDE
 from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
 from tooltrace.store.schema import SCHEMA
+
+pytestmark = pytest.mark.processes
 
 ADDED = """
     tokens: Annotated[int | None, About("Tokens that the tool used.", "tooltrace.tokens")] = None

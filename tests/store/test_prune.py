@@ -167,6 +167,7 @@ def test_the_oldest_days_are_pruned_until_the_database_has_the_size(
     assert query_store(store.database, "failure_rate").values("attempts") == [10]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("step", ["rewrite._copy_table", "Path.replace", "rewrite.sync_directory"])
 def test_a_kill_leaves_the_rows_or_their_rollups(
     ten_days: StorePaths, run: Callable[..., str], rows: Rows, step: str

@@ -166,6 +166,7 @@ def test_a_settled_answer_outlives_the_lease(store: StorePaths, write: Any, call
     assert answer.filter("call_id = 'c2'").fetchall() == [("c2",)]
 
 
+@pytest.mark.processes
 def test_a_lease_ends_though_results_were_not_fetched(
     store: StorePaths, write: Any, call: Any, run: Callable[..., str]
 ) -> None:
@@ -232,6 +233,8 @@ def test_threads_of_one_process_read_and_fold_at_once(store: StorePaths, call: A
         assert db.sql(COUNT).fetchall() == [(written, written)]
 
 
+@pytest.mark.end_to_end
+@pytest.mark.processes
 @pytest.mark.long
 def test_processes_write_fold_and_read_at_once(
     store: StorePaths, child: Callable[..., subprocess.Popen[str]], rows: Rows
@@ -281,6 +284,7 @@ def test_processes_write_fold_and_read_at_once(
     assert list(store.journal.glob("*.jsonl")) == []
 
 
+@pytest.mark.processes
 def test_a_fold_is_not_starved_by_readers_that_overlap(
     store: StorePaths, write: Any, call: Any, child: Callable[..., subprocess.Popen[str]]
 ) -> None:
@@ -303,6 +307,7 @@ def test_a_fold_is_not_starved_by_readers_that_overlap(
     assert [reader.poll() for reader in readers] == [None] * 3
 
 
+@pytest.mark.processes
 def test_the_error_names_the_process_that_locks_the_database(
     store: StorePaths, write: Any, call: Any, child: Callable[..., subprocess.Popen[str]]
 ) -> None:
@@ -342,6 +347,7 @@ def test_a_connection_of_this_very_process_is_named(store: StorePaths, write: An
     assert caught.value.pid == os.getpid()
 
 
+@pytest.mark.processes
 def test_a_child_forked_during_a_read_does_not_affect_it(
     store: StorePaths, write: Any, call: Any, run: Callable[..., str]
 ) -> None:
@@ -370,6 +376,7 @@ def test_a_child_forked_during_a_read_does_not_affect_it(
     assert output.splitlines() == ["[(1,)]", "1", "0"]
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 @pytest.mark.parametrize("folded", [True, False])
 def test_a_read_only_disk_is_read(store: StorePaths, tmp_path: Path, write: Any, call: Any, *, folded: bool) -> None:

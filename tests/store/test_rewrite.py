@@ -83,6 +83,7 @@ def test_a_rewrite_that_cannot_write_leaves_the_database(filled: StorePaths, row
     assert rows("SELECT * FROM attempts") == before
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "step", ["rewrite.create", "rewrite._copy_table", "rewrite._sync", "Path.replace", "rewrite.sync_directory"]
 )

@@ -93,6 +93,7 @@ READ: list[tuple[str, list[list[object]]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.processes
 def test_reading_statements_run(store: Path) -> None:
     answers = answers_of_one_process(store, [sql for sql, _ in READ], LIMITS)
     for (sql, rows), answer in zip(READ, answers, strict=True):
@@ -100,6 +101,7 @@ def test_reading_statements_run(store: Path) -> None:
         assert answer["rows"] == rows, sql
 
 
+@pytest.mark.processes
 def test_describing_statements_run(store: Path) -> None:
     queries = [
         "DESCRIBE tool_calls",
@@ -153,6 +155,7 @@ FORBIDDEN = [
 ]  # fmt: skip
 
 
+@pytest.mark.processes
 async def test_nothing_but_the_store_can_be_read(store: Path, outside: Path) -> None:
     queries = [sql.format(outside=outside, folder=outside.parent) for sql in FORBIDDEN]
     for sql, answer in zip(queries, answers_of_one_process(store, queries, LIMITS), strict=True):
@@ -288,6 +291,7 @@ def _children() -> list[int]:
     return found
 
 
+@pytest.mark.processes
 def test_the_macros_of_the_queries_can_be_used_and_none_made(store):
     sql = "SELECT count(*) FILTER (WHERE is_finished(status, ending)), wilson_low(0, count(*)) FROM tool_calls"
     others = ["CREATE TEMP MACRO mine(a) AS a", f"CREATE TEMP MACRO mine(a) AS a; {sql}"]
@@ -296,6 +300,7 @@ def test_the_macros_of_the_queries_can_be_used_and_none_made(store):
     assert all(isinstance(answer, str) for answer in answers[2:])
 
 
+@pytest.mark.processes
 def test_an_address_space_that_is_not_reported_is_assumed_larger_than_it_is(store: Path, tmp_path: Path) -> None:
     empty = tmp_path / "statm"
     empty.write_bytes(b"")
@@ -311,6 +316,7 @@ def test_an_address_space_that_is_not_reported_is_assumed_larger_than_it_is(stor
     assert 0 < int(done.stdout) < ASSUMED_ADDRESS_SPACE
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("statm", ["/proc/self/statm", "/nowhere/statm"])
 def test_a_query_that_needs_far_more_memory_is_stopped_even_where_the_address_space_is_unknown(
     store: Path, statm: str

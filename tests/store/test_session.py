@@ -56,7 +56,7 @@ def approximate(cell: object) -> object:
     return pytest.approx(cell, rel=1e-9, nan_ok=True) if isinstance(cell, float) else cell
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.simulations)])
 def test_every_query_has_the_same_rows(demo_store: Path, every: int):
     """Each query of the catalogue, or each fifth and the one that draws from a bootstrap."""
     store = open_store(demo_store)

@@ -123,6 +123,7 @@ def test_another_file_is_refused_in_one_sentence_and_stays_as_it_is(tmp_path: Pa
     assert content(tmp_path) == before
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("kind", ["fifo", "sqlite", "text"])
 def test_a_tool_runs_although_the_default_store_is_another_file(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "s.duckdb"
@@ -137,6 +138,7 @@ def test_a_tool_runs_although_the_default_store_is_another_file(tmp_path: Path, 
     assert content(tmp_path) == before
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("options", ["", "durability='call'", "fold='background'", "retention='90d'"])
 def test_a_tool_runs_although_the_default_store_is_the_database_of_another_program(
     tmp_path: Path, options: str
@@ -278,6 +280,7 @@ def test_words_of_a_users_sql_are_not_damage(store: StorePaths, write: Any, call
 OTHER_USER = 61234
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can run a process as another user")
 @pytest.mark.parametrize("hidden", ["the file", "the folder"])
 def test_journals_of_another_user_are_reported(
@@ -320,6 +323,7 @@ def test_journals_of_another_user_are_reported(
     journal.close()
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("durability", ["batch", "call"])
 def test_a_program_that_only_records_loads_no_duckdb_beside_a_copied_store(tmp_path: Path, durability: str) -> None:
     """The recorder looks at a database that nobody used here yet, and recognises a store by its text."""

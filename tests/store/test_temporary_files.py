@@ -59,6 +59,7 @@ def spilled(store: StorePaths) -> list[Path]:
     return [path for path in store.journal.glob(".scratch-*/*") if path.stat().st_size]
 
 
+@pytest.mark.processes
 def test_what_a_killed_reader_left_is_listed_and_removed(filled: StorePaths) -> None:
     with spilling(filled) as killed:
         assert spilled(filled)
@@ -69,6 +70,7 @@ def test_what_a_killed_reader_left_is_listed_and_removed(filled: StorePaths) -> 
     assert not spilled(filled)
 
 
+@pytest.mark.processes
 def test_forgetting_removes_what_a_killed_reader_left(filled: StorePaths) -> None:
     with spilling(filled) as killed:
         killed.kill()
@@ -76,6 +78,7 @@ def test_forgetting_removes_what_a_killed_reader_left(filled: StorePaths) -> Non
     assert not spilled(filled)
 
 
+@pytest.mark.processes
 def test_a_process_removes_its_files_when_it_ends(filled: StorePaths) -> None:
     with spilling(filled) as reader:
         (folder,) = {path.parent for path in spilled(filled)}
@@ -86,6 +89,7 @@ def test_a_process_removes_its_files_when_it_ends(filled: StorePaths) -> None:
     assert not folder.exists()
 
 
+@pytest.mark.processes
 def test_what_a_killed_export_left_goes_with_the_next_one_and_with_forgetting(
     filled: StorePaths, tmp_path: Path
 ) -> None:
@@ -106,6 +110,7 @@ def test_what_a_killed_export_left_goes_with_the_next_one_and_with_forgetting(
     assert stat.S_IMODE(running.path.stat().st_mode) == 0o600
 
 
+@pytest.mark.processes
 def test_a_killed_download_leaves_its_file_where_forgetting_and_the_next_process_find_it(
     filled: StorePaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,8 @@ from tooltrace.store.journal import Journal
 from tooltrace.store.journal_format import encode
 from tooltrace.store.paths import StorePaths
 
+pytestmark = pytest.mark.processes
+
 OTHER_USER = 61234
 
 

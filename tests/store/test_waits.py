@@ -74,6 +74,7 @@ def stopped(process: subprocess.Popen[str]) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.processes
 def test_a_reader_names_the_holder_of_the_store_after_a_second_and_fails_at_its_limit(
     store: StorePaths, write: Any, call: Any, child: Child, wait: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_reader_names_the_holder_of_the_store_after_a_second_and_fails_at_its_
     assert f"process {holder.pid} (folding journals)" in messages[0]
 
 
+@pytest.mark.processes
 def test_the_journals_alone_are_read_without_a_wait(
     store: StorePaths, write: Any, call: Any, child: Child, wait: Any
 ) -> None:
@@ -106,6 +108,7 @@ def test_the_journals_alone_are_read_without_a_wait(
         assert db.sql("SELECT call_id FROM tool_calls").fetchall() == [("c2",)]
 
 
+@pytest.mark.processes
 def test_a_stopped_fold_that_waits_does_not_stop_readers(
     store: StorePaths, write: Any, call: Any, child: Child, rows: Rows, wait: Any
 ) -> None:
@@ -116,6 +119,7 @@ def test_a_stopped_fold_that_waits_does_not_stop_readers(
     assert rows(COUNT) == [(1, 1)]
 
 
+@pytest.mark.processes
 def test_a_process_that_no_longer_exists_is_not_named(store: StorePaths, write: Any, call: Any, child: Child) -> None:
     write(call(1))
     gone = child(HOLD)
@@ -290,6 +294,7 @@ def test_a_reader_that_cannot_fold_reads_the_journals_as_they_were_when_it_began
         assert db.sql(COUNT).fetchall() == [(20, 20)]
 
 
+@pytest.mark.processes
 def test_steps_are_short_where_another_process_reads_the_store(
     store: StorePaths, write: Any, child: Child, call: Any
 ) -> None:
@@ -320,6 +325,7 @@ def test_steps_are_large_where_only_this_process_reads_the_store(store: StorePat
     assert size.bytes == 1 << 30
 
 
+@pytest.mark.processes
 @pytest.mark.usefixtures("small_steps")
 def test_steps_before_a_kill_stay_folded(
     store: StorePaths, write: Any, call: Any, run: Callable[..., str], rows: Rows
@@ -390,6 +396,7 @@ def test_temporary_files_in_use_are_not_removed_by_another_fold(store: StorePath
     journal.close()
 
 
+@pytest.mark.processes
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak memory from /proc")
 def test_the_memory_of_a_fold_does_not_grow_with_the_backlog(

@@ -28,6 +28,7 @@ SHOWN = {
 }
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("name", SHOWN)
 def test_an_example_runs_and_shows_its_point(name: str, tmp_path: Path) -> None:
     done = subprocess.run(

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import tooltrace as tt
 
 ROOT = Path(__file__).parents[2]
@@ -178,6 +180,7 @@ def test_only_the_grafana_generator_is_python_in_the_data_folders() -> None:
     assert {path.parent for path in found} == {ROOT / "dashboards" / "grafana"}
 
 
+@pytest.mark.processes
 def test_import_loads_no_heavy_dependency() -> None:
     code = "import sys, tooltrace; print([m for m in sys.modules if m.split('.')[0] in %r])"
     heavy = (

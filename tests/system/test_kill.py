@@ -14,13 +14,19 @@ import pytest
 
 import tooltrace as tt
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.processes, pytest.mark.long]
 
 PROGRAM = Path(__file__).with_name("kill_runs.py")
 
 
-@pytest.mark.parametrize("runs", [21, pytest.param(100, marks=pytest.mark.deep)])
-@pytest.mark.parametrize("durability", ["batch", "call", "fsync"])
+@pytest.mark.parametrize(
+    ("durability", "runs"),
+    [
+        pytest.param("call", 3, marks=pytest.mark.end_to_end),
+        *[(durability, 21) for durability in ("batch", "call", "fsync")],
+        *[pytest.param(durability, 100, marks=pytest.mark.simulations) for durability in ("batch", "call", "fsync")],
+    ],
+)
 def test_acknowledged_records_survive_a_kill(tmp_path: Path, durability: str, runs: int) -> None:
     store = tmp_path / "killed.duckdb"
     done = subprocess.run(

@@ -13,12 +13,12 @@ import pytest
 import tooltrace as tt
 from benchmarks import crowd
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.processes, pytest.mark.long]
 
 READERS = 2
 
 
-@pytest.mark.parametrize(("processes", "least_rounds"), [(3, 3), pytest.param(8, 6, marks=pytest.mark.deep)])
+@pytest.mark.parametrize(("processes", "least_rounds"), [(3, 3), pytest.param(8, 6, marks=pytest.mark.simulations)])
 def test_writers_never_wait_and_readers_never_fail(tmp_path: Path, processes: int, least_rounds: int) -> None:
     spawn = multiprocessing.get_context("spawn")
     store = str(tmp_path / "crowd.duckdb")

@@ -47,23 +47,27 @@ def release(checkout: Path, tag: str = "v7.8.9", repository: str = REPOSITORY) -
     return subprocess.run(command, capture_output=True, text=True)
 
 
+@pytest.mark.processes
 def test_the_notes_are_the_section_of_the_version(checkout: Path) -> None:
     done = release(checkout)
     assert (done.returncode, done.stdout) == (0, "### Fixed\n\n- A fault.\n")
 
 
+@pytest.mark.processes
 def test_a_tag_of_another_version_is_refused(checkout: Path) -> None:
     done = release(checkout, tag="v7.9.0")
     assert done.returncode == 1
     assert "the tag is v7.9.0, and tooltrace/version.py has 7.8.9" in done.stderr
 
 
+@pytest.mark.processes
 def test_a_repository_that_the_links_do_not_name_is_refused(checkout: Path) -> None:
     done = release(checkout, repository="someone/fork")
     assert done.returncode == 1
     assert "this is someone/fork" in done.stderr
 
 
+@pytest.mark.processes
 def test_a_version_without_a_section_is_refused(checkout: Path) -> None:
     (checkout / "CHANGELOG.md").write_text(CHANGELOG.replace("7.8.9", "7.8.7"))
     done = release(checkout)

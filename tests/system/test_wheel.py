@@ -19,6 +19,8 @@ import pytest
 import tooltrace as tt
 from tests.system.test_import_structure import ROOT, modules
 
+pytestmark = pytest.mark.processes
+
 OVERLAP = "is another project with the same import name"
 REPAIR = "pip uninstall tooltrace && pip install --force-reinstall --no-deps tooltrace-recorder"
 
@@ -178,7 +180,7 @@ def assert_repaired(environment: Environment, wheel: Path) -> None:
     assert (done.stdout.strip(), done.stderr) == (tt.__version__, "")
 
 
-@pytest.mark.deep
+@pytest.mark.simulations
 def test_installed_after_the_other_project_it_works_and_warns(
     environment: Environment, wheel: Path, other: Path
 ) -> None:
@@ -199,7 +201,7 @@ def test_installed_after_the_other_project_it_works_and_warns(
     assert_repaired(environment, wheel)
 
 
-@pytest.mark.deep
+@pytest.mark.simulations
 def test_overwritten_by_the_other_project_the_command_says_so(
     environment: Environment, wheel: Path, other: Path
 ) -> None:

@@ -9,6 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.processes
+
 SIMULATION = """
 import os, subprocess, sys  # subprocess looks for the members of POSIX once, when it is imported
 for name in ("fcntl", "grp", "posix_spawn", "pty", "pwd", "resource", "syslog", "termios", "tty"):

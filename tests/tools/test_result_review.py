@@ -113,6 +113,7 @@ def estimate(item: str) -> tt.ToolResponse:
 """
 
 
+@pytest.mark.processes
 def test_another_process_resumes_with_the_decision(tmp_path: Path) -> None:
     store, kept = tmp_path / "s.duckdb", tmp_path / "kept.json"
     steps = (

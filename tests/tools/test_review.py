@@ -182,6 +182,7 @@ print(registry.resume(sys.stdin.read(), approve=True, answered_by="ann").text)
 """
 
 
+@pytest.mark.processes
 def test_a_paused_call_resumes_in_another_process(registry: ToolRegistry, store: Path, done: list[str]) -> None:
     with tt.context(conversation_id="chat", agent="clerk"):
         paused = registry.execute("delete", {"path": "a"}, call_id="c1").paused

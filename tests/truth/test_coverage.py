@@ -35,7 +35,7 @@ IN_OTHERS = {"independent", "ICC 0.5", "unequal sizes", "5 clusters"}
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.deep] if name in IN_OTHERS else []) for name in CELLS]
+    "name", [pytest.param(name, marks=[pytest.mark.simulations] if name in IN_OTHERS else []) for name in CELLS]
 )
 def test_intervals_contain_the_truth_and_verdicts_are_right(name: str) -> None:
     cell, queries = CELLS[name]

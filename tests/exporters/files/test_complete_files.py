@@ -39,6 +39,7 @@ def visible(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if not path.name.startswith(".") and path.is_file())
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("name", NAMES)
 def test_a_killed_export_leaves_nothing_under_the_final_name(name: str, tmp_path: Path) -> None:
     where = tmp_path / NAMES[name]

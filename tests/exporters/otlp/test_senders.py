@@ -205,6 +205,7 @@ def test_retry_after_is_seconds_or_a_date() -> None:
         assert seconds_of(nonsense) is None
 
 
+@pytest.mark.processes
 def test_a_package_can_add_a_destination(tmp_path: Path) -> None:
     (tmp_path / "theirs.py").write_text(
         "class Theirs:\n"

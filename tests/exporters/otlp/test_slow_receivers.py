@@ -214,16 +214,17 @@ def test_a_response_beyond_the_limit_is_accepted_by_grpc() -> None:
     assert len(receiver.spans) == 1
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM that a process can handle")
 @pytest.mark.parametrize(
     ("option", "protocol", "respond"),
     [
-        pytest.param("--pending", "http/protobuf", drip_body, marks=pytest.mark.deep),
+        pytest.param("--pending", "http/protobuf", drip_body, marks=pytest.mark.simulations),
         ("--again", "http/protobuf", drip_headers),
         ("--follow", "http/protobuf", send_nothing),
         ("--pending", "grpc", drip_grpc_pings),
         ("--again", "grpc", drip_grpc_frame),
-        pytest.param("--follow", "grpc", send_nothing, marks=pytest.mark.deep),
+        pytest.param("--follow", "grpc", send_nothing, marks=pytest.mark.simulations),
     ],
 )
 def test_sigterm_ends_an_export_whose_receiver_hangs(
@@ -268,6 +269,7 @@ with _stop() as stop:
 """
 
 
+@pytest.mark.processes
 def test_sigterm_ends_an_export_whose_destination_cannot_be_closed() -> None:
     """As where a name server does not answer."""
     export = subprocess.Popen([sys.executable, "-c", STUCK], stdout=subprocess.PIPE, text=True)
@@ -295,6 +297,7 @@ while True:
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(("protocol", "respond"), [("http/protobuf", drip_body), ("grpc", drip_grpc_pings)])
 def test_sigterm_ends_a_program_whose_receiver_hangs(
     protocol: str, respond: Respond, receive: Callable[[Respond], Receiver], tmp_path: Path

@@ -78,7 +78,10 @@ def _peak() -> float:
     "name",
     [
         pytest.param(
-            name, marks=[] if name in {"gzip", "empty spans", "empty resources", "empty objects"} else pytest.mark.deep
+            name,
+            marks=[]
+            if name in {"gzip", "empty spans", "empty resources", "empty objects"}
+            else pytest.mark.simulations,
         )
         for name in BOMBS
     ],

@@ -122,7 +122,8 @@ def test_each_kind_of_call_arrives_as_it_was_recorded(
     assert received == as_the_resource_says(calls_of(store))
 
 
-@pytest.mark.parametrize("way", [pytest.param("http gzip", marks=pytest.mark.deep), "grpc"])
+@pytest.mark.processes
+@pytest.mark.parametrize("way", [pytest.param("http gzip", marks=pytest.mark.simulations), "grpc"])
 @pytest.mark.long
 def test_thousands_of_spans_arrive_once_each(receiving: Receiving, record: Record, store: Path, way: str) -> None:
     running = receiving()

@@ -76,6 +76,7 @@ def rows(store: Path) -> list[str]:
         return [row[0] for row in db.sql("SELECT call_id FROM tool_calls ORDER BY started_at").fetchall()]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_serve_prints_its_address_and_ends_cleanly(serving: Serve, tmp_path: Path, number: int) -> None:
     it = serving()
@@ -87,6 +88,7 @@ def test_serve_prints_its_address_and_ends_cleanly(serving: Serve, tmp_path: Pat
     assert rows(tmp_path / "s.duckdb") == ["call_1"]
 
 
+@pytest.mark.processes
 def test_it_ends_while_clients_hang(serving: Serve) -> None:
     it = serving()
     where = ("127.0.0.1", int(it.url.rpartition(":")[2]))
@@ -116,6 +118,7 @@ def test_it_ends_while_clients_hang(serving: Serve) -> None:
     assert ended == (0, "")
 
 
+@pytest.mark.processes
 def test_a_request_that_is_not_http_is_refused(serving: Serve) -> None:
     it = serving()
     where = ("127.0.0.1", int(it.url.rpartition(":")[2]))
@@ -134,6 +137,7 @@ def test_a_request_that_is_not_http_is_refused(serving: Serve) -> None:
     assert all(line.startswith("refused ") for line in it.end()[1].splitlines())
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_acknowledged_records_survive_a_shutdown_under_load(serving: Serve, tmp_path: Path, number: int) -> None:
     it = serving()
@@ -163,6 +167,7 @@ def test_acknowledged_records_survive_a_shutdown_under_load(serving: Serve, tmp_
     assert {f"call_{n}" for n in acknowledged} <= set(rows(tmp_path / "s.duckdb"))
 
 
+@pytest.mark.processes
 def test_a_full_disk_is_an_error_until_there_is_space(serving: Serve, tmp_path: Path) -> None:
     def small() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
@@ -179,6 +184,7 @@ def test_a_full_disk_is_an_error_until_there_is_space(serving: Serve, tmp_path: 
     assert "cannot be written" in it.end()[1]
 
 
+@pytest.mark.processes
 def test_exporters_can_send_the_required_header(serving: Serve) -> None:
     it = serving("--token", "open-sesame")
     _, err = it.end()

@@ -95,6 +95,7 @@ def test_the_name_is_registered() -> None:
     assert found.load() is StoreSpanExporter
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("how", ["configurator", "opentelemetry-instrument"])
 def test_an_environment_variable_is_enough(tmp_path: Path, how: str) -> None:
     command = [sys.executable, "-c", CONFIGURED]

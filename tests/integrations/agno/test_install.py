@@ -99,6 +99,7 @@ def test_a_restored_original_is_wrapped_again(agent_of: Callable, calls: Callabl
     assert [call.call_id for call in calls()] == ["call_1"]
 
 
+@pytest.mark.processes
 def test_importing_it_does_not_import_agno() -> None:
     import subprocess
     import sys

@@ -202,6 +202,7 @@ print(agent.run("go", session_id="s").run_id)
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("answer", ["confirm", "reject"])
 def test_the_answer_comes_in_another_process(
     agent_of: Callable, calls: Callable, gates: Callable, store: Path, tmp_path: Path, answer: str

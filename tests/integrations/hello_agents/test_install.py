@@ -128,6 +128,7 @@ def test_wrong_arguments_are_refused_as_before(registry, make_tool, installed):
         make_tool("one", lambda _: 1).run_with_timing()
 
 
+@pytest.mark.processes
 def test_the_package_is_imported_by_install_alone():
     code = (
         "import sys, tooltrace; from tooltrace.integrations import hello_agents as ours; "

@@ -302,6 +302,7 @@ async def test_a_cancelled_call_has_not_failed(calls: Calls) -> None:
     assert get_recorder().worker.wait_until_written(60)
 
 
+@pytest.mark.processes
 def test_importing_the_integration_does_not_import_the_sdk() -> None:
     import subprocess
 

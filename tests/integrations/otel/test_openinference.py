@@ -43,7 +43,7 @@ def weigh(item: str) -> str:
 def framework(request: pytest.FixtureRequest, provider: TracerProvider) -> Iterator[str]:
     """The framework, instrumented by OpenInference."""
     name = str(request.param)
-    pytest.importorskip(name if name != "openai_agents" else "agents", reason=f"needs {name}: make frameworks")
+    pytest.importorskip(name if name != "openai_agents" else "agents", reason=f"needs {name}: make test-frameworks")
     module = pytest.importorskip(f"openinference.instrumentation.{name}", reason="needs OpenInference")
     instrumentor = getattr(module, INSTRUMENTORS[name])()
     instrumentor.instrument(tracer_provider=provider, skip_dep_check=True)

@@ -1,0 +1,71 @@
+"""The shards of the tests: `make test` runs the tests that have none, and one end-to-end test of each kind.
+
+A test has a shard by its folder, by a fixture, or by a marker of that name. Each shard runs alone, as `make test-NAME`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+SHARDS: Final = {
+    "processes": "programs in processes of their own: killed, forked, many on one store",
+    "browser": "pages in a browser",
+    "docs": "programs, command lines and screenshots of the documentation",
+    "simulations": "statistics over many histories, and the other cases of a grid",
+    "clickhouse": "the second engine",
+    "collector": "a real OpenTelemetry Collector and Phoenix",
+    "secrets": "samples of other scanners",
+}
+ALONE: Final = "clickhouse", "collector", "secrets"
+"""Shards that need what their command installs first."""
+TEST: Final = f"end_to_end or not ({' or '.join(SHARDS)})"
+"""The expression of markers for `make test`, which pyproject.toml repeats as the default of pytest."""
+_FOLDERS: Final = {"truth": "simulations", **{name: name for name in ("docs", *ALONE)}}
+_FIXTURES: Final = {"browser": "browser"}
+
+
+def mark(items: Iterable[pytest.Item]) -> None:
+    """Add the markers of the shards that folders and fixtures give."""
+    root = Path(__file__).parent
+    for item in items:
+        folder = item.path.relative_to(root).parts[0]
+        if folder in _FOLDERS:
+            item.add_marker(_FOLDERS[folder])
+        for fixture, shard in _FIXTURES.items():
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(shard)
+
+
+class LeftOut:
+    """Count the tests of each shard that were not selected, and say how to run them."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._counted: Counter[str] = Counter()
+
+    def pytest_deselected(self, items: Iterable[pytest.Item]) -> None:
+        for item in items:
+            self._counted.update(name for name in SHARDS if item.get_closest_marker(name))
+
+    def pytest_sessionfinish(self) -> None:
+        output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
+        if output is not None:
+            output["left_out"] = dict(self._counted)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take the counts of one worker: each of them collects all tests."""
+        self._counted = Counter(getattr(node, "workeroutput", {}).get("left_out", {})) or self._counted
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self._config.option.markexpr != TEST or self._config.option.keyword:
+            return  # the tests were chosen by hand
+        for name, count in self._counted.items():
+            terminalreporter.write_line(f"left out: {count:5} of {SHARDS[name]}: make test-{name}")
+        if self._counted:
+            terminalreporter.write_line("all of them: make test-all; those of one file: pytest -m '' FILE")
