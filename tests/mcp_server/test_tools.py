@@ -409,3 +409,28 @@ async def test_an_answer_begins_with_the_sentences_of_the_pages_without_texts_of
     assert errors["about"]["verdict"][0]["copied"]["message"] == BROKEN_MESSAGE
     assert "{measure} was" in compared["about"]["verdict"][0]["text"]
     assert silent["about"]["verdict"] == [{"text": "No calls in this time range.", "copied": {}}]
+
+
+@pytest.mark.parametrize(
+    ("reason", "stored"),
+    [
+        ("api_key=" + "x9Kq" * 9, "api_key=[redacted]"),
+        ("</td><script>alert(1)</script>\x1b[31m\x00", "</td><script>alert(1)</script>\x1b[31m\x00"),
+        ("'; DROP TABLE outcomes; --", "'; DROP TABLE outcomes; --"),
+        ("=HYPERLINK(1)", "=HYPERLINK(1)"),
+        ("y" * 3_000_000, None),
+    ],
+    ids=["a secret", "markup", "SQL", "a formula", "3 MB"],
+)
+async def test_a_label_with_a_hostile_reason(
+    connected: Connect, tmp_path: Path, reason: str, stored: str | None
+) -> None:
+    store = write(create_empty_store(tmp_path / "t.duckdb"), call(call_id="a"))
+    async with connected(store, allow_label=True) as client:
+        result = await client.call_tool("label", {"call_id": "a", "correct": True, "reason": reason})
+    with tt.connect(store) as db:
+        rows = db.execute("SELECT reason FROM outcomes").fetchall()
+    if stored is None:
+        assert result.is_error or len(rows[0][0]) <= 65_536
+    else:
+        assert rows == [(stored,)]

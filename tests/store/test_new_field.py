@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import tooltrace as tt
 from tests.store.conftest import PRELUDE
 from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
@@ -110,6 +111,24 @@ killed_at(None)
 assert schema_and_calls() == [SCHEMA, "2"]
 """
 
+RECORDED = """
+import tooltrace as tt
+from tooltrace.errors import StoreError
+
+tt.configure(store=sys.argv[1])
+later = tt.trace_tool(name="later")(lambda n: n)
+for n in range(20):
+    later(n)
+assert tt.flush(60)
+try:
+    tt.connect(sys.argv[1]).__enter__()
+except StoreError as error:
+    assert f"another schema ({sys.argv[2]})" in str(error), error
+else:
+    raise AssertionError("it was not refused")
+tt.shutdown(60)
+"""
+
 USE = """
 from docs.generate import signal_table
 from tooltrace.ingest.reredact import reredact
@@ -178,3 +197,20 @@ def test_a_migration_that_is_killed_leaves_the_earlier_schema_and_another_comple
     command = [sys.executable, "-c", WITH_THE_FIELD + PRELUDE + KILLED, str(store.database), SCHEMA]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_two_versions_record_into_one_store_and_that_of_the_database_reads_it(
+    store: StorePaths, write: Any, call: Any
+) -> None:
+    write(call(1))
+    fold(store)
+    command = [sys.executable, "-c", WITH_THE_FIELD + PRELUDE + RECORDED, str(store.database), SCHEMA]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
+    assert done.returncode == 0, done.stderr
+    write(call(2))
+    with tt.connect(store.database) as db:
+        calls = db.execute(
+            "SELECT tool, count(*), count(DISTINCT span_id) FROM tool_calls GROUP BY 1 ORDER BY 1"
+        ).fetchall()
+        assert calls == [("later", 20, 20), (call(1).tool, 2, 2)]
+        assert not db.execute("SELECT * FROM losses").fetchall()
