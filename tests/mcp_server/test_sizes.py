@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,29 @@ from hypothesis import strategies as st
 from tests.mcp_server.conftest import Connect
 from tests.mcp_server.histories import HIDDEN, arguments, call, write
 from tests.stores import create_empty_store
-from tooltrace.mcp_server.answer import MAX_CHARACTERS, dumped, estimated_tokens, table_answer
+from tooltrace.mcp_server.answer import CHARACTERS_PER_TOKEN, MAX_CHARACTERS, dumped, table_answer
 from tooltrace.redact.snapshot import Json
 from tooltrace.store.result import QueryResult, ResultColumn
+
+_PIECES = re.compile(r"[A-Za-z]+|\d+|\n+| +|[^\w\s]+|_+|\s|\w")
+
+
+def estimated_tokens(text: str) -> int:
+    """Return a number of tokens that errs on the high side: a third of the characters, or the sum over pieces if that is more.
+
+    A word counts 1 for every 6 letters that it begins, a number 1 for every 3 digits, punctuation 1 for every 2 characters,
+    any other character 2.
+    """
+    return max(math.ceil(len(text) / CHARACTERS_PER_TOKEN), sum(map(_piece_tokens, _PIECES.findall(text))))
+
+
+def _piece_tokens(piece: str) -> int:
+    if not piece.isascii():
+        return 2 * len(piece)
+    if piece == " ":  # part of the word after it
+        return 0
+    return math.ceil(len(piece) / (6 if piece.isalpha() else 3 if piece.isdigit() else 2))
+
 
 MAX_LIST_TOKENS = 1_500
 MAX_INSTRUCTION_TOKENS = 180

@@ -11,7 +11,6 @@ An answer about rows::
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -34,26 +33,8 @@ CUT_RESERVE: Final = 600
 """Characters kept free for the member ``cut``."""
 CHARACTERS_PER_TOKEN: Final = 3.0
 """Characters of JSON for each token, at least, where it is mostly words: the tokenizers of 2024 to 2026 reach 3 to 4."""
-_PIECES: Final = re.compile(r"[A-Za-z]+|\d+|\n+| +|[^\w\s]+|_+|\s|\w")
 
 Json = dict[str, Any]
-
-
-def estimated_tokens(text: str) -> int:
-    """Return a number of tokens that errs on the high side: a third of the characters, or the sum over pieces if that is more.
-
-    A word counts 1 for every 6 letters that it begins, a number 1 for every 3 digits, punctuation 1 for every 2 characters,
-    any other character 2.
-    """
-    return max(math.ceil(len(text) / CHARACTERS_PER_TOKEN), sum(map(_piece_tokens, _PIECES.findall(text))))
-
-
-def _piece_tokens(piece: str) -> int:
-    if not piece.isascii():
-        return 2 * len(piece)
-    if piece == " ":  # part of the word after it
-        return 0
-    return math.ceil(len(piece) / (6 if piece.isalpha() else 3 if piece.isdigit() else 2))
 
 
 def dumped(value: object) -> str:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType, MethodType
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, Final, ParamSpec, TypeVar, overload
 
 from tooltrace.errors import ConfigError
 from tooltrace.normalize import Rule
 from tooltrace.otel.sdk_internals import detach
-from tooltrace.recording import config, generators, injected_parameters, tool_objects
+from tooltrace.recording import config, generators, injected_parameters
 from tooltrace.recording.circuit_breaker import CircuitBreaker
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.generators import NullStreamRecorder, StreamRecorder
@@ -35,6 +35,7 @@ from tooltrace.recording.tool_spec import (
     parameters_of,
     positional_parameters,
 )
+from tooltrace.redact.inspection import bases, module_of, name_of
 from tooltrace.redact.redaction import Redact, Redaction
 
 P = ParamSpec("P")
@@ -143,7 +144,7 @@ class _Decorator:
     def __call__(self, tool: Any, /) -> Any:
         if isinstance(tool, classmethod | staticmethod):
             return type(tool)(self(tool.__func__))
-        framework = tool_objects.framework_of(tool)
+        framework = framework_of(tool)
         if framework is not None:
             name = getattr(tool, "__name__", None) or getattr(tool, "name", None) or getattr(tool, "tool_name", None)
             raise ConfigError(
@@ -307,3 +308,31 @@ def _follow(result: Any, recorder: Any, attempt: Any) -> Any:
     # not at exit: an object that exists then was not dropped by its consumer
     weakref.finalize(followed, hidden.abandoned).atexit = False
     return followed
+
+
+TOOL_CLASSES: Final[Mapping[str, frozenset[str]]] = {
+    "agent_framework": frozenset({"FunctionTool"}),
+    "agents": frozenset({"FunctionTool"}),  # openai-agents
+    "agno": frozenset({"Function"}),
+    "autogen_core": frozenset({"BaseTool"}),
+    "crewai": frozenset({"BaseTool"}),
+    "fastmcp": frozenset({"Tool"}),
+    "google.adk": frozenset({"BaseTool"}),
+    "haystack": frozenset({"Tool"}),
+    "langchain_core": frozenset({"BaseTool"}),
+    "mcp.server": frozenset({"Tool"}),
+    "pydantic_ai": frozenset({"Tool"}),
+    "smolagents": frozenset({"Tool"}),
+    "strands": frozenset({"AgentTool"}),
+}
+"""Classes of tool objects by package. A tool object that its agent accepts as a function too is not listed."""
+
+
+def framework_of(tool: Any) -> str | None:
+    """Return the package whose tool object ``tool`` is; None for a plain function."""
+    for base in bases(type(tool)):
+        module, name = module_of(base), name_of(base)
+        for package, classes in TOOL_CLASSES.items():
+            if name in classes and (module == package or module.startswith(package + ".")):
+                return package
+    return None

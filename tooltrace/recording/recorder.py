@@ -26,9 +26,9 @@ from tooltrace.otel.sdk_internals import SPAN_KEY, attach, current_context, glob
 from tooltrace.recording import call_identity, retries, shutdown
 from tooltrace.recording import context as contexts
 from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.call_identity import CONFIG, current_run
 from tooltrace.recording.context import BAGGAGE_KEY, CallContext, CallId
 from tooltrace.recording.inheritance import parent_pid
-from tooltrace.recording.langchain_run import CONFIG, current_run
 from tooltrace.recording.model_messages import ModelMessage
 from tooltrace.recording.queued_item import DeferredRecord
 from tooltrace.recording.record_builder import set_result, set_stream_result

@@ -26,8 +26,7 @@ from tooltrace.recording.delivery_start import DeliveryStart
 from tooltrace.recording.queued_item import Item, line_of
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import notify
-from tooltrace.recording.slot import Slot
-from tooltrace.recording.worker_state import FlushAction, Flushes, QueueWait, ThreadState, WorkerState
+from tooltrace.recording.worker_state import FlushAction, Flushes, QueueWait, Slot, ThreadState, WorkerState
 from tooltrace.recording.writer import Writer
 
 if TYPE_CHECKING:

@@ -1,16 +1,44 @@
-"""The state of a worker at one moment, a wait for it, and the result of a flush."""
+"""The state of a worker at one moment, a wait for it, the result of a flush, and a slot for one value."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
 from tooltrace.core.plural import format_count
 
 if TYPE_CHECKING:
     import queue
+
+
+T = TypeVar("T")
+
+
+class Slot(Generic[T]):
+    """Holds one value or none. Of all threads that take the value, one gets it.
+
+    Used instead of a lock: popping an element is atomic and never blocks, so that a signal handler cannot deadlock with
+    the thread that it interrupts.
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, *value: T) -> None:
+        self._values = deque(value)
+
+    def put(self, value: T) -> None:
+        """Put ``value`` into the slot, which is empty."""
+        self._values.append(value)
+
+    def take(self) -> T | None:
+        """Empty the slot and return its value; return None where another thread has taken it."""
+        try:
+            return self._values.pop()
+        except IndexError:
+            return None
+
 
 ThreadState = Literal["not started", "waiting", "writing", "ended", "closed"]
 FlushAction = Literal["flush", "shutdown"]

@@ -11,13 +11,52 @@ from typing import Any, NamedTuple
 
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
-from tooltrace.normalize.heuristics import error_shapes, service_forms
+from tooltrace.normalize.heuristics import service_forms
 from tooltrace.normalize.heuristics.error_members import describes_an_entity, has_data, is_empty, unknown_members
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
+from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.member_reader import MemberReader, Readers
 from tooltrace.normalize.response_builders import build_error, build_partial, merge_context, read_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import guess_code_from_message, http_status, lookup_code, snake_case
+
+MEMBERS = ("ok", "id", "name", "error_code", "error", "message", "status")
+_ERROR_NAME = lazy(r"(?:[A-Z]\w{0,60})?(?:Error|Exception)")
+_CODE = lazy(r"[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+")
+_OF_A_JS_ERROR = frozenset({"name", "message", "stack", "cause", "code", "issues", "errno", "syscall"})
+_OF_AN_ID = frozenset({"id", "message", "request_id", "url"})
+_OF_A_CODE = frozenset({"error_code", "message", "details", "request_id"})
+
+
+def read_error_shape(_: dict[str, Any], members: MemberReader) -> ToolResponse | None:
+    """Read the forms of MongoDB, DigitalOcean, Etherscan, Databricks and PayPal, JavaScript's errors, and JSON-RPC 1."""
+    names, message = members.names(), members.get("message")
+    if members.get("ok") == 0 and isinstance(members.get("errmsg"), str) and "code" in names:
+        return _build(members, "errmsg", members.get("code_name"))
+    error = members.get("error")
+    if names == {"result", "error", "id"} and members.get("result") is None and isinstance(error, dict):
+        return build_error(**merge_context(read_error(error), {"id": members.get("id")}))
+    if not isinstance(message, str) or is_no_error_phrase(message):
+        return None
+    if message == "NOTOK" and isinstance(members.get("result"), str):
+        return _build(members, "result", None)
+    name, code, word = members.get("name"), members.get("error_code"), members.get("id")
+    if isinstance(name, str) and _ERROR_NAME.fullmatch(name) and names <= _OF_A_JS_ERROR:
+        return _build(members, "message", name)
+    if isinstance(name, str) and _CODE.fullmatch(name) and "debug_id" in names:
+        return _build(members, "message", name)
+    if isinstance(code, str) and _CODE.fullmatch(code) and names <= _OF_A_CODE:
+        return _build(members, "message", code)
+    if isinstance(word, str) and lookup_code(word) is not None and names <= _OF_AN_ID:
+        return _build(members, "message", word)
+    return None
+
+
+def _build(members: MemberReader, message: str, kind: Any) -> ToolResponse:
+    words = members.pop(message, only=str)
+    code = lookup_code(kind) if isinstance(kind, str) else None
+    return build_error(words, code, type=kind, context=members.remaining())
+
 
 _ZERO = frozenset({"0", "00000", "", "ok", "success", "succeed", "200"})
 
@@ -117,7 +156,7 @@ _GRPC = {
     Matches(
         members=(
             *_NAMES, "status", "object", "error", "error_messages", "error_summary", "retry_after", "response", "kind",
-            "data", "output", "base_resp", "msg", *error_shapes.MEMBERS, "chart", "finance", "quote_summary", "sign", "header", "head",
+            "data", "output", "base_resp", "msg", *MEMBERS, "chart", "finance", "quote_summary", "sign", "header", "head",
             *_FAULTS, "response_metadata", "sys", *service_forms.MEMBERS,
         ),
     ),
@@ -426,6 +465,6 @@ _READERS: Readers[Callable[[dict[str, Any], MemberReader], ToolResponse | None]]
     (frozenset({"msg", "message"}), _by_code_alone),
     (frozenset({"data"}), _user_errors),
     (frozenset(_FAULTS), _by_fault),
-    (frozenset(error_shapes.MEMBERS), error_shapes.read_error_shape),
+    (frozenset(MEMBERS), read_error_shape),
     *service_forms.READERS,
 )
