@@ -10,6 +10,8 @@ import pytest
 from tests.crash.history import History
 from tests.needs import missing
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture(autouse=True)
 def strace() -> None:

@@ -19,6 +19,8 @@ from tests.stores import write_records
 from tooltrace.store.fold import fold
 from tooltrace.store.paths import StorePaths
 
+pytestmark = pytest.mark.processes
+
 ROOT = Path(__file__).parents[2]
 RECORDING = """
 import json, os, sys
@@ -62,9 +64,9 @@ def stored(store: Path) -> tuple[int, int]:
     [
         ("write", "3+3", "batch"),
         ("fsync,fdatasync", "4+3", "fsync"),
-        pytest.param("write", "3+3", "call", marks=pytest.mark.deep),
-        pytest.param("write", "4+", "batch", marks=pytest.mark.deep),
-        pytest.param("fsync,fdatasync", "4+", "fsync", marks=pytest.mark.deep),
+        pytest.param("write", "3+3", "call"),
+        pytest.param("write", "4+", "batch"),
+        pytest.param("fsync,fdatasync", "4+", "fsync"),
     ],
 )
 def test_an_agent_records_what_the_disk_takes_and_counts_the_rest(
@@ -91,10 +93,10 @@ FILES = ("", "s.duckdb", "s.duckdb.wal", "s.duckdb.journal")
     [
         ("fsync,fdatasync", "1+"),
         ("fsync,fdatasync", "4+"),
-        pytest.param("pwrite64,write", "1+", marks=pytest.mark.deep),
-        pytest.param("unlink,unlinkat", "1+", marks=pytest.mark.deep),
-        pytest.param("rename,renameat,renameat2", "1+", marks=pytest.mark.deep),
-        pytest.param("pread64,read", "1+", marks=pytest.mark.deep),
+        pytest.param("pwrite64,write", "1+"),
+        pytest.param("unlink,unlinkat", "1+"),
+        pytest.param("rename,renameat,renameat2", "1+"),
+        pytest.param("pread64,read", "1+"),
     ],
 )
 def test_a_command_says_that_the_disk_fails_and_leaves_the_store_as_it_is(

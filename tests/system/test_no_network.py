@@ -8,7 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.needs import missing
+
+pytestmark = pytest.mark.processes
 
 PROGRAM = """
 import subprocess, sys

@@ -18,6 +18,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from tests.delivery.shared import made
 from tooltrace.core.records import Gate, Loss, Message, Outcome, Span, ToolCall
+from tooltrace.exporters import otlp_records
 from tooltrace.exporters.otlp_metrics import histograms
 from tooltrace.exporters.otlp_records import RecordEncoder
 from tooltrace.otel import attributes as names
@@ -247,7 +248,8 @@ def test_an_outcome_refers_to_the_span_of_a_call_without_an_id_of_its_own() -> N
     assert (form.trace_id, form.span_id) == ("a" * 32, f"{2:016x}")
 
 
-def test_the_memory_of_an_encoder_is_bounded() -> None:
+def test_the_memory_of_an_encoder_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(otlp_records, "REMEMBERED_IDS", 1_000)
     forms = RecordEncoder("shop", "h1")
     encoded = 0
 
@@ -257,13 +259,14 @@ def test_the_memory_of_an_encoder_is_bounded() -> None:
         for number in range(encoded, encoded + calls):
             encode(made(number))
         encoded += calls
-        return (tracemalloc.get_traced_memory()[0] - before) / 2**20
+        return (tracemalloc.get_traced_memory()[0] - before) / calls
 
     tracemalloc.start()
     try:
-        assert growth(1_000, forms.span) < 0.2, "spans refer to no other call"
-        assert growth(12_000, forms.log) < 12
-        assert growth(12_000, forms.log) < 1
+        growth(100, forms.span)  # what the first calls load
+        assert growth(1_000, forms.span) < 100, "bytes of each call: spans refer to no other call"
+        growth(1_100, forms.log)
+        assert growth(1_000, forms.log) < 100
     finally:
         tracemalloc.stop()
 
