@@ -15,7 +15,7 @@ import orjson
 
 from tooltrace.core.confidence import OUT_OF_RANGE, Score, valid_confidence, warn_of_unknown
 from tooltrace.core.record_redaction import OWN_TEXTS, redact_field
-from tooltrace.core.records import ToolCall
+from tooltrace.core.records import Json, ToolCall
 from tooltrace.core.response import ErrorInfo, Source, ToolResponse, is_response
 from tooltrace.normalize import ENVELOPES, EXCEPTION, NONE, PLAIN, RULES, TOOL_RESPONSE, Rule
 from tooltrace.normalize.engine import apply_rules
@@ -191,7 +191,8 @@ def _redact_names(sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
         return
     for name, field in OWN_TEXTS[ToolCall].items():
         if name not in sanitizer.seen and (value := fields.get(name)) is not None:
-            fields[name] = redact_field(sanitizer, field, value)
+            is_names = field.type is Json  # the flags
+            fields[name] = sanitizer.apply_rules(value) if is_names else redact_field(sanitizer, field, value)
 
 
 def _call_id_of(response: ResponseSnapshot | None, span_id: str) -> str | None:

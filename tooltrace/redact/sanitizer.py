@@ -87,14 +87,20 @@ class Sanitizer:
     def sanitize_name(self, field: str, text: str) -> str:
         """Return a name or an id that may be stored. A user's function does not get it: the rules alone decide."""
         self.seen.add(field)
-        safe = text = fix_unicode(text)
+        text = fix_unicode(text)
+        safe = self.apply_rules(text)
+        if len(safe) > self.limit:
+            self.sizes[field] = len(text.encode())
+        return safe[: self.limit]
+
+    def apply_rules(self, text: str) -> str:
+        """Return a text, or the JSON of names, without secrets; neither a user's function nor the limit applies."""
+        safe = text
         if not self.clean:
             for redaction in self.redactions:
                 safe = redaction.redact_text(safe)
             self.redacted = self.redacted or safe != text
-        if len(safe) > self.limit:
-            self.sizes[field] = len(text.encode())
-        return safe[: self.limit]
+        return safe
 
     def _redact(self, field: str, value: Any) -> tuple[Any, bool]:
         """Return ``value`` without secrets, and whether the whole field must be dropped."""
