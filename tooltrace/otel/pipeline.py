@@ -104,7 +104,7 @@ class SdkPipeline(Pipeline):
                 return
         span.pipeline = self
         processors = sdk_internals.parts_of(self._processor)
-        if processors is not self._known:  # they can be added at any time
+        if processors != self._known:  # they can be added at any time
             self._queues = tuple((sdk_internals.queue_of(each), each) for each in processors)
             self._starting = tuple(each for queue, each in self._queues if queue is None)
             self._known = processors

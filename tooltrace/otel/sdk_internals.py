@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import opentelemetry.context as context_api
 import opentelemetry.trace as trace_api
 from opentelemetry.context.context import Context
-from opentelemetry.sdk.trace import SpanLimits
+from opentelemetry.sdk.trace import SpanLimits, SynchronousMultiSpanProcessor
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ def parts_of(processor: SpanProcessor) -> tuple[SpanProcessor, ...]:
 
     To skip those that do nothing at a span's start saves 0.02 of a bare span.
     """
+    if type(processor) is not SynchronousMultiSpanProcessor:  # one that has threads, or of the application
+        return (processor,)
     return getattr(processor, "_span_processors", (processor,))
 
 
