@@ -140,7 +140,7 @@ def test_an_unknown_option_is_refused_at_decoration() -> None:
     with pytest.raises(TypeError, match="nme"):
         tt.trace_tool(nme="x")  # type: ignore[call-overload]
     with pytest.raises(tt.TooltraceError):
-        tt.trace_tool(capture="some")  # type: ignore[call-overload]
+        tt.trace_tool(capture="some")(lambda: 1)  # type: ignore[call-overload]
     with pytest.raises(tt.TooltraceError):
         tt.trace_tool(5)  # type: ignore[call-overload]
 
