@@ -21,6 +21,7 @@ from tooltrace.store.paths import StorePaths
 from tooltrace.store.rewrite import RewriteReport, rewrite
 from tooltrace.store.scratch import PrivateFolder
 from tooltrace.store.syncing import sync_directory
+from tooltrace.store.tombstones import Tombstones
 
 WAIT_SECONDS: Final = 30.0
 """Seconds that a command waits for readers and folds by default."""
@@ -101,12 +102,10 @@ def restore(
         if paths.database.exists():
             with contextlib.suppress(StoreError):  # a store that cannot be changed is replaced as it is
                 erasure.complete(paths)
-        # before the database is replaced: a kill in between makes the next fold erase again, which does no harm
         copy_tombstones(source, paths)
-        tombstones.mark_all_pending(paths)
         with PrivateFolder(paths.database.parent, paths.database.name) as folder:
             copy = folder.path / paths.database.name
-            _copy(source.database, copy)
+            _copy(source, copy, tombstones.load(paths))
             aside = _keep_aside(paths)
             copy.replace(paths.database)
         sync_directory(
@@ -132,9 +131,13 @@ def _require_store(paths: StorePaths) -> None:
             raise StoreError(f"{paths.database} is a database, but not a store of tooltrace; nothing was changed")
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(source: StorePaths, target: Path, forgotten: Tombstones) -> None:
+    """Copy the database without the records that are forgotten: no kill and no power cut brings them back."""
+    if forgotten:
+        rewrite(source, keep=erasure.kept(forgotten), prepare=forgotten.prepare, to=StorePaths.of(target))
+        return
     fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with source.open("rb") as old, os.fdopen(fd, "wb") as new:
+    with source.database.open("rb") as old, os.fdopen(fd, "wb") as new:
         shutil.copyfileobj(old, new, 1 << 20)
         new.flush()
         os.fsync(new.fileno())

@@ -140,7 +140,7 @@ def update_fingerprints(con: DuckDBPyConnection, paths: StorePaths, names: Colle
 
 def _erase_rows(paths: StorePaths, found: Tombstones, report: ErasureReport) -> None:
     positions = ReplayPositions(paths)
-    keep = _keep(found)
+    keep = kept(found)
 
     def prepare(con: DuckDBPyConnection) -> None:
         found.prepare(con)
@@ -152,7 +152,8 @@ def _erase_rows(paths: StorePaths, found: Tombstones, report: ErasureReport) -> 
     report.bytes_before, report.bytes_after = rewritten.bytes_before, rewritten.bytes_after
 
 
-def _keep(found: Tombstones) -> dict[str, str]:
+def kept(found: Tombstones) -> dict[str, str]:
+    """Return the condition of the rows that are not forgotten, by table. ``Tombstones.prepare`` comes before its use."""
     conditions = {table.name: found.condition(table) for table in RECORDS.values()}
     return {name: f"NOT ({condition})" for name, condition in conditions.items() if condition}
 
@@ -169,7 +170,7 @@ def _erase_copies(paths: StorePaths, found: Tombstones, report: ErasureReport) -
         try:
             if path.suffix == ".wal":
                 raise StoreError("a write-ahead log cannot be rewritten")
-            rewrite(StorePaths.of(path), keep=_keep(found), prepare=found.prepare)
+            rewrite(StorePaths.of(path), keep=kept(found), prepare=found.prepare)
             report.rewritten.append(path.name)
         except StoreError:
             try:

@@ -81,8 +81,6 @@ class _TombstoneLine(Struct, frozen=True, omit_defaults=True):
     """Id of a forgetting whose records were removed from the database."""
     done: str | None = None
     """Id of a forgetting whose records were removed from every file."""
-    repeat: bool = False
-    """Whether all records must be removed again, because the database was replaced by an older one."""
 
 
 _TIMES: Final = {KINDS[kind]: table.time for kind, table in RECORDS.items()}
@@ -310,8 +308,6 @@ def load(paths: StorePaths) -> Tombstones:
         if read.done is not None:
             found.pending.discard(read.done)
             found.stored.discard(read.done)
-        if read.repeat:
-            found.pending, found.stored = set(found.entries), set(found.entries)
     return found
 
 
@@ -339,12 +335,6 @@ def mark_erased(paths: StorePaths, ids: Iterable[str]) -> None:
 def mark_done(paths: StorePaths, ids: Iterable[str]) -> None:
     """Note that the records of the tombstones ``ids`` are removed. Raises OSError."""
     _append(paths, [_TombstoneLine(done=one) for one in sorted(ids)])
-
-
-def mark_all_pending(paths: StorePaths) -> None:
-    """Note that the records of every tombstone must be removed again. Raises OSError."""
-    if load(paths):
-        _append(paths, [_TombstoneLine(repeat=True)])
 
 
 def _append(paths: StorePaths, lines: list[_TombstoneLine]) -> None:

@@ -83,6 +83,7 @@ class NoRedaction:
     """Nothing is secret."""
 
     hook = None
+    has_own_rules = False
 
     def may_skip(self, text: str) -> bool:
         return True
