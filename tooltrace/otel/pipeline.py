@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import opentelemetry.trace as trace_api
 from opentelemetry.context.context import Context
+from opentelemetry.sdk.environment_variables import OTEL_SDK_DISABLED
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import SpanLimits, TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, DEFAULT_ON, Decision
@@ -183,7 +185,8 @@ def pipeline_for(provider: trace_api.TracerProvider | None) -> Pipeline:
     if provider is None or isinstance(provider, trace_api.NoOpTracerProvider | trace_api.ProxyTracerProvider):
         return _NO_OUTPUT
     if isinstance(provider, TracerProvider):
-        if isinstance(provider.get_tracer("tooltrace"), trace_api.NoOpTracer):  # OTEL_SDK_DISABLED
+        # not by the tracer that it gives: get_tracer holds a lock that a signal handler would wait for
+        if os.environ.get(OTEL_SDK_DISABLED, "").strip().lower() == "true":
             return _NO_OUTPUT
         if processor := sdk_internals.span_processor(provider):
             return SdkPipeline(provider, processor)
