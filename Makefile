@@ -101,7 +101,7 @@ test: check
 
 # Each shard runs alone. `make test-all` runs everything.
 $(SHARDS:%=test-%): test-%: $(VENV)/.test
-	$(PYTEST) -m $*
+	$(PYTEST) -m '$* and not simulations'
 
 # Statistics over many histories, all cases of each grid, and properties with more examples.
 test-simulations: $(VENV)/.test

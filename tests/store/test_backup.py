@@ -162,10 +162,7 @@ def test_records_forgotten_since_the_backup_stay_forgotten(tmp_path: Path, store
     "step",
     [
         *("backup._copy", "Path.replace"),
-        *(
-            pytest.param(step, marks=pytest.mark.simulations)
-            for step in ("backup._keep_aside", "tombstones.mark_all_pending")
-        ),
+        pytest.param("backup._keep_aside", marks=pytest.mark.simulations),
     ],
 )
 def test_a_killed_restoration_leaves_the_old_or_the_new_store(
@@ -177,13 +174,34 @@ def test_a_killed_restoration_leaves_the_old_or_the_new_store(
     put(store.database, 2)
     fold(store)
     run(
-        "from pathlib import Path\nfrom tooltrace.store import backup, tombstones\n"
+        "from pathlib import Path\nfrom tooltrace.store import backup\n"
         f"{step} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"backup.restore({str(file)!r}, paths, force=True)",
         code_expected=-signal.SIGKILL,
     )
     assert spans(store) == [1, 2]
     restore(file, store, force=True)
+    assert spans(store) == [1]
+
+
+@pytest.mark.processes
+def test_a_restoration_killed_before_its_fold_brings_no_forgotten_record_back(
+    tmp_path: Path, store: StorePaths, run: Callable[..., str]
+) -> None:
+    secret = "a-secret-text " * 10
+    put(store.database, 1)
+    put(store.database, 2, conversation_id="secret", text=secret)
+    file = tmp_path / "b.duckdb"
+    backup(store, file)
+    forget(store, Selection(conversation_id="secret"))
+    run(
+        "from tooltrace.store import backup\n"
+        "backup.fold_locked = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"backup.restore({str(file)!r}, paths, force=True)",
+        code_expected=-signal.SIGKILL,
+    )
+    file.unlink()
+    assert places_of(secret, tmp_path) == []
     assert spans(store) == [1]
 
 

@@ -314,7 +314,7 @@ def test_nothing_is_forgotten_where_the_disk_takes_only_a_part_of_the_tombstone(
     [
         "tombstones._append",
         "rewrite._copy_table",
-        pytest.param("rewrite._sync_directory", marks=pytest.mark.simulations),
+        pytest.param("rewrite.sync_directory", marks=pytest.mark.simulations),
         pytest.param("replay_positions.ReplayPositions.write", marks=pytest.mark.simulations),
         pytest.param("erasure.blank_journals", marks=pytest.mark.simulations),
         "blanking._overwrite",
