@@ -5,6 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import enum
 import math
+import os
+import subprocess
+import sys
 from typing import Any
 
 import orjson
@@ -88,3 +91,31 @@ def test_shared_parts_count_in_each_of_their_places() -> None:
 )
 def test_what_the_encoder_would_write_otherwise_is_not_plain(value: Any) -> None:
     assert left_over(value, BUDGET) is None
+
+
+@pytest.mark.processes
+def test_what_is_nested_as_deep_as_possible_stays_within_the_buffer_of_the_encoder() -> None:
+    """Python's debug allocator ends the process where bytes beyond an object were written."""
+    program = """
+import json, random
+from tooltrace.redact.plain_data import MAX_DEPTH
+from tooltrace.redact.redaction import Redaction
+from tooltrace.redact.walk import to_json_bytes
+
+random.seed(1)
+
+def nested(levels, leaf):
+    for _ in range(levels):
+        leaf = [leaf] if levels % 2 else {"a": leaf}
+    return leaf
+
+for _ in range(1500):
+    deep = {random.choice("abc") * random.randint(1, 40) + str(n): nested(random.randint(MAX_DEPTH - 9, 250), "x") for n in range(5)}
+    to_json_bytes(deep)
+    Redaction().redact_text(json.dumps({"password": "correct horse", **deep}))
+"""
+    environment = {**os.environ, "PYTHONMALLOC": "debug"}
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False, env=environment
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from operator import is_not
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+import msgspec
 import orjson
 
 from tooltrace.errors import ConfigError
@@ -103,9 +104,9 @@ class Redaction:
             return value
         try:
             # most data has no secret, and is not walked
-            if not self._custom and not _search().may_have_secret(orjson.dumps(value).decode()):
+            if not self._custom and not _search().may_have_secret(_to_json(value)):
                 return value
-        except (TypeError, RecursionError):  # a lone surrogate, or nested too deeply
+        except (TypeError, ValueError, RecursionError):  # a lone surrogate, or nested too deeply
             pass
         return self._value(value)
 
@@ -175,7 +176,7 @@ class Redaction:
             data = orjson.loads(text)
             safe = self._value(data)
             # where nothing was removed, the text keeps its own spaces and order
-            return text if safe is data or safe == data else orjson.dumps(safe).decode()
+            return text if safe is data or safe == data else _to_json(safe)
         except (TypeError, ValueError, RecursionError):  # not JSON, or nested too deeply
             return self._masked(text)
 
@@ -209,6 +210,11 @@ def _search() -> Any:
     from tooltrace.redact import secret_search  # imported here to keep `import tooltrace` fast
 
     return secret_search
+
+
+def _to_json(data: Any) -> str:
+    """Return the JSON of parsed data of any depth. orjson would write beyond its buffer where it is more than 200 levels deep."""
+    return msgspec.json.encode(data).decode()
 
 
 def _like_json(text: str) -> bool:
