@@ -231,7 +231,7 @@ test-lowest: $(VENV)-lowest/.ready
 
 $(VENV)-lowest/.ready: $(VENV)-%/.ready: pyproject.toml | $(UV)
 	$(UV) pip compile --quiet --python $(PYTHON) --resolution lowest-direct $(EXTRAS:%=--extra %) --output-file $(VENV)-uv/lowest.txt pyproject.toml
-	$(ENVIRONMENT) --requirement $(VENV)-uv/lowest.txt --editable . $(RUNNER) pytest-xdist
+	$(ENVIRONMENT) --requirement $(VENV)-uv/lowest.txt --editable . $(RUNNER) pytest-xdist jsonschema
 	touch $@
 
 # What redaction removes of the samples of other scanners, at fixed versions, and what it changes of other texts.
