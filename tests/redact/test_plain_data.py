@@ -98,7 +98,7 @@ def test_what_is_nested_as_deep_as_possible_stays_within_the_buffer_of_the_encod
     """Python's debug allocator ends the process where bytes beyond an object were written."""
     program = """
 import json, random
-from tooltrace.redact.plain_data import MAX_DEPTH
+from tooltrace.redact.plain_data import MAX_DEPTH, json_of
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.walk import to_json_bytes
 
@@ -112,6 +112,7 @@ def nested(levels, leaf):
 for _ in range(1500):
     deep = {random.choice("abc") * random.randint(1, 40) + str(n): nested(random.randint(MAX_DEPTH - 9, 250), "x") for n in range(5)}
     to_json_bytes(deep)
+    assert json.loads(json_of(deep)) == deep
     Redaction().redact_text(json.dumps({"password": "correct horse", **deep}))
 """
     environment = {**os.environ, "PYTHONMALLOC": "debug"}

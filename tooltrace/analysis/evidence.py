@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from tooltrace.analysis.proportion import ClusterCounts, Proportion
+from tooltrace.redact.plain_data import is_shallow
 from tooltrace.store.result import Statement
 
 MAX_ATTEMPTS: Final = 2_000
@@ -204,10 +206,10 @@ def _loaded(arguments: str | None) -> dict[str, Any] | None:
 
 
 def _canonical(value: Any) -> bytes:
-    try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    except TypeError:  # an integer beyond 64 bits, which JSON permits
-        return repr(value).encode()
+    if is_shallow(value):
+        with suppress(TypeError):  # an integer beyond 64 bits, which JSON permits
+            return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return repr(value).encode()
 
 
 def _pairs(arguments: str | None) -> Iterator[tuple[str, str, bool]]:

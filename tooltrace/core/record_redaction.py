@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from tooltrace.core.fields import Field, fields_of
 from tooltrace.core.records import RECORD_TYPES, Record, ToolCall
+from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.sanitizer import Sanitizer
 from tooltrace.redact.snapshot import Json
@@ -74,5 +75,5 @@ def _json(sanitizer: Sanitizer, name: str, text: str) -> str | None:
     A text without secrets is returned unchanged, because parsing and writing may change how a number is spelled.
     """
     before = orjson.loads(text)
-    redacted = sanitizer.sanitize_json(name, orjson.dumps(before))
+    redacted = sanitizer.sanitize_json(name, json_of(before))
     return text if redacted is not None and orjson.loads(redacted) == before else redacted

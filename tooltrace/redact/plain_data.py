@@ -10,6 +10,7 @@ import datetime as dt
 from typing import Any
 from uuid import UUID
 
+import msgspec
 import orjson
 
 from tooltrace.faults import pass_on_signal
@@ -24,6 +25,7 @@ VALUE_COST = 32
 DATES_AND_IDS = frozenset(map(id, (dt.datetime, dt.date, dt.time, UUID)))
 """Ids of the classes of which the encoder writes instances itself; see :func:`is_date_or_id`."""
 _NOT_PLAIN = -(2**60)
+_ENDLESS = 2**60
 _INFINITY = float("inf")
 _size_of_text = str.__sizeof__
 
@@ -92,6 +94,20 @@ def names_size(members: dict[Any, Any]) -> int | None:
         return sum(map(_size_of_text, members))
     except TypeError:
         return None
+
+
+def is_shallow(data: Any) -> bool:
+    """Whether orjson writes the parsed JSON ``data`` without danger: it has at most MAX_DEPTH levels."""
+    return type(data) not in (dict, list, tuple) or left_over(data, _ENDLESS) is not None
+
+
+def json_of(data: Any) -> bytes:
+    """Return the JSON of ``data``, which was parsed from JSON and may have any depth.
+
+    msgspec writes what is deeper, with the exponents of numbers spelled in another way. Raises TypeError, ValueError and
+    RecursionError for what cannot be written.
+    """
+    return orjson.dumps(data) if is_shallow(data) else msgspec.json.encode(data)
 
 
 def encode(data: Any) -> bytes | None:

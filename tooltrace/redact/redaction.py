@@ -14,10 +14,10 @@ from functools import cache, lru_cache
 from operator import is_not
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import msgspec
 import orjson
 
 from tooltrace.errors import ConfigError
+from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.texts import MASK
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Redaction:
             return value
         try:
             # most data has no secret, and is not walked
-            if not self._custom and not _search().may_have_secret(_to_json(value)):
+            if not self._custom and not _search().may_have_secret(json_of(value).decode()):
                 return value
         except (TypeError, ValueError, RecursionError):  # a lone surrogate, or nested too deeply
             pass
@@ -176,7 +176,7 @@ class Redaction:
             data = orjson.loads(text)
             safe = self._value(data)
             # where nothing was removed, the text keeps its own spaces and order
-            return text if safe is data or safe == data else _to_json(safe)
+            return text if safe is data or safe == data else json_of(safe).decode()
         except (TypeError, ValueError, RecursionError):  # not JSON, or nested too deeply
             return self._masked(text)
 
@@ -210,11 +210,6 @@ def _search() -> Any:
     from tooltrace.redact import secret_search  # imported here to keep `import tooltrace` fast
 
     return secret_search
-
-
-def _to_json(data: Any) -> str:
-    """Return the JSON of parsed data of any depth. orjson would write beyond its buffer where it is more than 200 levels deep."""
-    return msgspec.json.encode(data).decode()
 
 
 def _like_json(text: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from tooltrace.faults import pass_on_signal
+from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.pruning import Pruning
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.snapshot import Json, Snapshot, split_cut
@@ -65,7 +66,7 @@ class Sanitizer:
             if not cut:
                 self.sizes[field] = len(raw)
             data = Pruning(self.limit, self._head if self.clean else None, counted=not cut).prune(data)
-        return Json(orjson.dumps(data).decode())
+        return Json(json_of(data).decode())
 
     def sanitize_text(self, field: str, text: str | None) -> str | None:
         """Return a text that may be stored; None where ``text`` is None or its redaction failed."""
@@ -81,7 +82,7 @@ class Sanitizer:
         safe, dropped = self._redact(field, self._head(text) if long else text)
         if dropped:
             return None
-        result = fix_unicode(safe if isinstance(safe, str) else orjson.dumps(safe).decode())
+        result = fix_unicode(safe if isinstance(safe, str) else json_of(safe).decode())
         return result[: self.limit] if long else result
 
     def sanitize_name(self, field: str, text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import orjson
 
 from tooltrace.analysis.alignment import AlignedPair
+from tooltrace.redact.plain_data import json_of
 
 IN_THE_HEAD: Final = frozenset({"status", "code"})
 """Values that the head of each call shows, so that they are not repeated as changes."""
@@ -88,8 +89,8 @@ def _text(value: Any) -> str | None:
     if isinstance(value, str):
         return value
     try:
-        return orjson.dumps(value).decode()
-    except orjson.JSONEncodeError:  # nested too deeply
+        return json_of(value).decode()
+    except (TypeError, ValueError, RecursionError):  # nested too deeply
         return str(value)
 
 

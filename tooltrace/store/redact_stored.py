@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from tooltrace.core.fields import Field, fields_of
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.errors import StoreError
+from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.snapshot import Json
 from tooltrace.store import recovery
@@ -129,7 +130,7 @@ def _json_redactor(redaction: Redaction) -> Callable[[str], str]:
         except ValueError:  # JSON of DuckDB that is not standard, such as NaN
             return orjson.dumps(redaction.redact_text(value)).decode()
         safe = redaction.redact_value(data)
-        return value if safe == data else orjson.dumps(safe).decode()
+        return value if safe == data else json_of(safe).decode()
 
     return redact
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from threading import RLock
 from typing import Any, NamedTuple
 
-import orjson
 from google.adk.plugins.base_plugin import BasePlugin  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 from tooltrace.core.lru import LruMap
@@ -17,6 +16,7 @@ from tooltrace.recording.call_identity import model_name
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.context import context
 from tooltrace.recording.tool_spec import ToolSpec
+from tooltrace.redact.walk import to_json_bytes
 
 STYLE = "google_adk"
 INVOCATION = "google_adk.invocation_id"
@@ -150,7 +150,7 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
         with suppress_faults("record"), context(conversation_id=invocation_context.session.id):
             for response in event.get_function_responses():
                 if response.id is not None:
-                    text = orjson.dumps(response.response, default=str).decode()
+                    text = to_json_bytes(response.response).decode()
                     get_recorder().record_model_message(str(response.id), text, style=STYLE)
 
     def _pop_call(self, tool_context: Any) -> FrameworkCall | None:

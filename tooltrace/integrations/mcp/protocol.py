@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-import orjson
-
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.framework_call import FrameworkCall
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
+from tooltrace.redact.plain_data import json_of
 
 METHOD = "tools/call"
 STYLE = "mcp"
@@ -94,8 +93,8 @@ def _member(value: Any, *names: str) -> Any:
 def _json(value: Any) -> str | None:
     """Return ``value`` as a server writes it into a text block; None if it is not plain data."""
     try:
-        return orjson.dumps(value).decode()
-    except TypeError:
+        return json_of(value).decode()
+    except (TypeError, ValueError, RecursionError):
         return None
 
 

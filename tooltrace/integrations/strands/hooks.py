@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import orjson
-
 from tooltrace.faults import suppress_faults
 from tooltrace.integrations.strands.execution import STYLE, begin, conversation_of
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.context import context
+from tooltrace.redact.walk import to_json_bytes
 
 
 def traced_callbacks(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,5 +49,5 @@ def _text(part: Mapping[str, Any]) -> str:
     if isinstance(part.get("text"), str):
         return str(part["text"])
     if "json" in part:
-        return orjson.dumps(part["json"], default=str).decode()
+        return to_json_bytes(part["json"]).decode()
     return f"[{next(iter(part), 'content')}]"
