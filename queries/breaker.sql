@@ -9,11 +9,11 @@
 -- call later, or used another tool. Calls that a breaker at run time refused are left out. The parameters are those of
 -- tt.CircuitBreaker, and so are their defaults.
 --
--- recommended has numbers to type there. Thresholds of 3, 5 and 10 and timeouts of 60, 300 and 1800 seconds are replayed too,
--- and of those that would help, the one with the most prevented failures after its blocked good attempts are subtracted is
--- taken. A breaker would help if the lower limit of its precision, with trips as clusters, is above 50 % and above the upper
+-- The column recommended has values for these parameters. Thresholds of 3, 5 and 10 and timeouts of 60, 300 and 1800 seconds are
+-- replayed too. Of those that would help, the query takes the one with the most prevented failures minus blocked good attempts.
+-- A breaker would help if the lower limit of its precision, with trips as clusters, is above 50 % and above the upper
 -- limit of the failure rate of the attempts that it lets through, or if every attempt failed. Failures that are independent of each
--- other, however many, are no reason for a breaker.
+-- other are no reason for a breaker, however many they are.
 --
 -- At run time, an error that is not retryable is not counted as a failure, and after the timeout one call is a probe that opens
 -- the breaker again if it fails; the replay counts from 0. A breaker counts attempts, not conversations; the intervals count

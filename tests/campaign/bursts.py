@@ -13,18 +13,13 @@ import threading
 from typing import Any
 
 import tooltrace as tt
+from tests.campaign.agent import work
 
 THREADS = 3
 QUEUE = 300
 """Calls that the queue takes; those beyond are lost, and counted."""
 FLUSH_SECONDS = 120
 READS = 1000
-
-
-@tt.trace_tool
-def work(number: int) -> dict[str, object]:
-    """Return a result whose size varies."""
-    return {"number": number, "padding": "x" * (number * 37 % 900)}
 
 
 def figures(offered: int) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class Model:
     delivers: bool = False
     """Whether a destination gets the calls."""
     sent: set[str] = field(default_factory=set)
-    """What it has taken: the part and the call."""
+    """Part and id of each call that the destination has taken."""
 
     def begin(self, name: str, arguments: dict[str, object]) -> Model:
         """Return what is allowed while a step runs."""

@@ -35,7 +35,7 @@ PAUSE = 0.2
 
 @dataclass
 class Figures:
-    """What must not grow. The store has as many rows after each prune."""
+    """Sizes that must not grow, because each prune leaves the same number of rows in the store."""
 
     agent_mebibytes: float
     reader_mebibytes: float

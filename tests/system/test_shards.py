@@ -1,4 +1,4 @@
-"""What `make test` leaves out has a command of its own, and nothing is left out twice."""
+"""Each shard of the tests is left out of `make test`, and has a command and a job in the workflow."""
 
 from __future__ import annotations
 

@@ -261,7 +261,7 @@ def register_store(*schemes: str, factory: Factory) -> None:
 def open_store(store: Store) -> StoreBackend:
     """Return the store at a path or URL, without connecting to it. An open store is returned unchanged.
 
-    Raises ConfigError for a URL of an unknown scheme, and for what is no store.
+    Raises ConfigError for a URL of an unknown scheme and for a value that is not a store.
     """
     if not isinstance(store, str | os.PathLike):
         if StoreBackend not in type(store).__mro__:
