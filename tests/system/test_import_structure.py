@@ -17,14 +17,14 @@ ROOT = Path(__file__).parents[2]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "version", "assets", "faults"),
-    ("redact",),
+    ("redact", "statistics"),
     ("core",),
     ("normalize", "otel", "store", "toolutil"),
     ("exporters",),
     ("delivery",),
     ("recording",),
     ("analysis", "ingest", "labels", "tools"),
-    ("clickhouse", "maintenance", "report", "statistics"),
+    ("clickhouse", "maintenance", "report"),
     ("mcp_server",),
     ("server", "__init__"),
     ("integrations", "demo"),

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooltrace.analysis.statistics import Curve, beta, out_of_fold, platt, smooth_ece
 from tooltrace.errors import BadParameter
+from tooltrace.statistics import Curve, beta, out_of_fold, platt, smooth_ece
 
 
 def made(n, seed=0, bend=0.2):
@@ -153,6 +153,6 @@ def test_unusable_values_are_refused(p, y):
 
 @pytest.mark.processes
 def test_numpy_is_loaded_when_it_is_used():
-    code = "import sys, tooltrace.analysis.statistics; print('numpy' in sys.modules)"
+    code = "import sys, tooltrace.statistics; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

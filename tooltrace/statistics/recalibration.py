@@ -1,23 +1,22 @@
-"""Statistics of confidences beyond SQL: smooth calibration error and recalibration curves.
+"""Smooth calibration error and recalibration curves.
 
 All functions accept confidences from 0 to 1 and, for each, whether the result was right: a labelled outcome, never "it
-did not raise". All other statistics are in the queries ``calibration``, ``reliability``, ``confidence_bands``, ``thresholds`` and ``signals``.
+did not raise".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tooltrace.errors import BadParameter
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
-    """An array of doubles with one dimension."""
+Numbers = NDArray[np.float64]
+"""An array of doubles with one dimension."""
 
 Values = Sequence[float] | Sequence[bool] | Any
 """Numbers as a list, a column of a frame or an array."""
@@ -44,8 +43,6 @@ class Curve:
 
     def __call__(self, confidences: Values) -> Numbers:
         """Return the recalibrated confidences, in the same order."""
-        import numpy as np
-
         up, down = _logs(_numbers(confidences, "confidences"))
         return np.asarray(_logistic(self.a * up - self.b * down + self.c), dtype=float)
 
@@ -81,8 +78,6 @@ def platt(confidences: Values, right: Values) -> Curve:
     and Weng 2007.
     """
     p, y = _pairs(confidences, right)
-    import numpy as np
-
     hits = float(y.sum())
     targets = np.where(y > 0, (hits + 1) / (hits + 2), 1 / (len(y) - hits + 2))
     up, down = _logs(p)
@@ -97,8 +92,6 @@ def beta(confidences: Values, right: Values) -> Curve:
     all wrong outcomes, because no curve is then the best: use ``platt``. Source: Kull, Silva Filho and Flach 2017.
     """
     p, y = _pairs(confidences, right)
-    import numpy as np
-
     if not _overlap(p, y):
         raise BadParameter(
             "right: one confidence separates all right from all wrong outcomes, so that no beta curve is the best: use platt"
@@ -121,8 +114,6 @@ def out_of_fold(fit: Fit, confidences: Values, right: Values, *, folds: int = 10
     and as ``fit`` does.
     """
     p, y = _pairs(confidences, right)
-    import numpy as np
-
     if not 2 <= folds <= len(p):
         raise BadParameter(f"folds must be from 2 to the number of calls ({len(p)}); got {folds!r}")
     part = np.random.default_rng(seed).permutation(len(p)) % folds
@@ -133,8 +124,6 @@ def out_of_fold(fit: Fit, confidences: Values, right: Values, *, folds: int = 10
 
 
 def _numbers(data: Values, name: str) -> Numbers:
-    import numpy as np
-
     values = np.asarray(data, dtype=float)
     if values.ndim != 1 or not bool(np.all((values >= 0) & (values <= 1))):
         raise BadParameter(f"{name} must be a flat sequence of numbers from 0 to 1, without unknown values")
@@ -151,22 +140,16 @@ def _pairs(confidences: Values, right: Values) -> tuple[Numbers, Numbers]:
 
 
 def _logs(p: Numbers) -> tuple[Numbers, Numbers]:
-    import numpy as np
-
     inner = np.clip(p, _NEAREST, 1 - _NEAREST)
     return np.log(inner), np.log1p(-inner)
 
 
 def _logistic(x: Numbers) -> Numbers:
-    import numpy as np
-
     # The same as 1 / (1 + exp(-x)), without an overflow for large negative x.
     return np.asarray(0.5 * (1 + np.tanh(x / 2)), dtype=float)
 
 
 def _on_grid(p: Numbers, y: Numbers) -> Numbers:
-    import numpy as np
-
     # A residual is divided between the two cells around it, so that the grid does not shift it.
     place = np.clip(p * _CELLS - 0.5, 0, _CELLS - 1)
     cell = np.minimum(place.astype(int), _CELLS - 2)
@@ -182,8 +165,6 @@ def _remaining_error(residuals: Numbers, bandwidth: float) -> float:
     The smoothing is heat diffusion on a rod with insulated ends: mirroring the residuals makes the Fourier transform a
     cosine transform.
     """
-    import numpy as np
-
     waves = np.fft.rfft(np.concatenate([residuals, residuals[::-1]]))
     waves *= np.exp(-0.5 * (np.pi * bandwidth * np.arange(len(waves))) ** 2)
     return float(np.abs(np.fft.irfft(waves, 2 * _CELLS)[:_CELLS]).sum())
@@ -196,8 +177,6 @@ def _overlap(p: Numbers, y: Numbers) -> bool:
 
 def _regress(rows: Numbers, targets: Numbers) -> list[float]:
     """Fit a logistic regression by Newton's method; halve a step that does not lower the loss."""
-    import numpy as np
-
     weights = np.zeros(rows.shape[1])
     loss = _loss(rows, targets, weights)
     for _ in range(200):
@@ -216,7 +195,5 @@ def _regress(rows: Numbers, targets: Numbers) -> list[float]:
 
 
 def _loss(rows: Numbers, targets: Numbers, weights: Numbers) -> float:
-    import numpy as np
-
     score = rows @ weights
     return float(np.sum(np.logaddexp(0, score) - targets * score))
