@@ -26,7 +26,7 @@ from tooltrace.recording.delivery_start import DeliveryStart
 from tooltrace.recording.queued_item import Item, line_of
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import notify
-from tooltrace.recording.worker_state import FlushAction, Flushes, QueueWait, Slot, ThreadState, WorkerState
+from tooltrace.recording.worker_state import FlushAction, Flushes, QueueWait, Slot, Stall, ThreadState, WorkerState
 from tooltrace.recording.writer import Writer
 
 if TYPE_CHECKING:
@@ -170,12 +170,13 @@ class Worker:
     def wait_until_written(self, patience: float) -> bool:
         """Wait until all items that were queued before are written, for as long as the queue makes progress.
 
-        Returns False where no item left the queue for ``patience`` seconds, and where the disk refuses writes.
+        Returns False where the queue is stuck, as ``Stall`` decides with ``patience``, and where the disk refuses writes.
         """
-        return self.wait_for_queue(patience, patient=True) and not self._writer.waiting
+        stall = Stall(patience)
+        return self.wait_for_queue(stall.turn_seconds, stall) and not self._writer.waiting
 
-    def wait_for_queue(self, timeout: float | None, *, patient: bool = False) -> bool:
-        """Wait until the items queued before have left the queue. ``patient``: start ``timeout`` anew after progress.
+    def wait_for_queue(self, timeout: float | None, stall: Stall | None = None) -> bool:
+        """Wait until the items queued before have left the queue, for ``timeout`` seconds; again and again with ``stall``.
 
         Unlike ``flush``, it leaves what was lost to the next ``flush`` of the application.
         """
@@ -190,11 +191,10 @@ class Worker:
         self._waits.append(wait)
         self._wake(_WRITE_NOW)
         while True:
-            dequeued = self._dequeued
             try:
                 return wait.reply.get(timeout=timeout)
             except queue.Empty:
-                if not patient or self._dequeued == dequeued:
+                if stall is None or stall.is_over(self._dequeued):
                     return False
 
     @property
