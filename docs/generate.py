@@ -53,7 +53,6 @@ TABLES: dict[str, type[Record] | None] = {
     "saved_queries": SavedQuery,
     "losses": Loss,
     "rollups": None,
-    "pruned_attempts": None,
 }
 """The tables and views for users, in the order of the page, each with the record whose fields are its columns."""
 COLUMNS = (

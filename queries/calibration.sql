@@ -100,37 +100,21 @@ scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these co
         /* by */ tool, /* end by */
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
         started_at,
-        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS cluster,
-        /* rollups */ md5_number_lower( /* end rollups */ draw_key(conversation_id, trace_id) /* rollups */ ) /* end rollups */ AS unit,
-        /* rollups */ CAST(NULL AS BOOLEAN) AS pruned_correct, /* end rollups */
+        cluster_hash AS cluster,
+        draw_key(conversation_id, trace_id) AS unit,
         span_id AS attempt_span
     FROM attempts
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
-    /* rollups */
-    UNION ALL BY NAME
-    SELECT
-        /* by */ tool, /* end by */
-        confidence AS p,
-        started_at,
-        "cluster",
-        "cluster" AS unit,
-        correct AS pruned_correct
-    FROM pruned_attempts
-    WHERE is_finished(status, ending)
-      AND ($since IS NULL OR started_at >= $since)
-      AND ($until IS NULL OR started_at < $until)
-      AND ($tool IS NULL OR tool = $tool)
-    /* end rollups */
 ),
 -- grp: a number of the group, faster to group and to join by than its names; cluster: one of the conversation or trace; unit: what
 -- clusters are ordered by, equal in both engines
 with_group AS NOT MATERIALIZED (
     SELECT *, text_key(row(/* by names */ tool, /* end by */ 1)) AS grp FROM scoped
 ),
--- first: the start of the first attempt, labelled or not, because the rollups of a day do not know the others
+-- first: the start of the first attempt, labelled or not
 clusters AS (
     SELECT
         /* by names */ tool, /* end by */
@@ -147,11 +131,6 @@ labelled_attempts AS (
     FROM with_group AS s
     JOIN judged AS j ON j.span_id = s.attempt_span
     WHERE j.correct IS NOT NULL
-      AND s.attempt_span IS NOT NULL  -- else DuckDB reads the pruned attempts too, which have no span id
-    /* rollups */
-    UNION ALL
-    SELECT grp, p, "cluster", unit, pruned_correct AS correct FROM with_group WHERE pruned_correct IS NOT NULL
-    /* end rollups */
 ),
 -- one row per confidence and cluster, and one per cluster for its labelled attempts without a confidence (p is NULL)
 cells AS (

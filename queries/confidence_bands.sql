@@ -45,29 +45,13 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
         CASE WHEN confidence BETWEEN 0 AND 1
              THEN CASE WHEN confidence < 0.5 THEN 1 WHEN confidence < 0.8 THEN 2 ELSE 3 END END AS rank,
         started_at,
-        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS cluster,
-        /* rollups */ CAST(NULL AS BOOLEAN) AS pruned_correct, /* end rollups */
+        cluster_hash AS cluster,
         span_id AS attempt_span
     FROM attempts
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
-    /* rollups */
-    UNION ALL BY NAME
-    SELECT
-        /* by */ tool, /* end by */
-        confidence,
-        CASE WHEN confidence < 0.5 THEN 1 WHEN confidence < 0.8 THEN 2 WHEN confidence IS NOT NULL THEN 3 END AS rank,
-        started_at,
-        "cluster",
-        correct AS pruned_correct
-    FROM pruned_attempts
-    WHERE is_finished(status, ending)
-      AND ($since IS NULL OR started_at >= $since)
-      AND ($until IS NULL OR started_at < $until)
-      AND ($tool IS NULL OR tool = $tool)
-    /* end rollups */
 ),
 -- grp: a number of the group, faster to group and to join by than its names
 with_group AS NOT MATERIALIZED (
@@ -93,13 +77,6 @@ labelled_attempts AS (
     FROM with_group AS s
     JOIN judged AS j ON j.span_id = s.attempt_span
     WHERE s.rank IS NOT NULL AND j.correct IS NOT NULL
-      AND s.attempt_span IS NOT NULL  -- else DuckDB reads the pruned attempts too, which have no span id
-    /* rollups */
-    UNION ALL
-    SELECT grp, rank, "cluster", confidence, pruned_correct AS correct
-    FROM with_group
-    WHERE rank IS NOT NULL AND pruned_correct IS NOT NULL
-    /* end rollups */
 ),
 labelled_clusters AS (
     SELECT
@@ -112,7 +89,7 @@ labelled_clusters AS (
     FROM labelled_attempts
     GROUP BY grp, rank, cluster
 ),
--- first_of_cluster: the start of the first attempt with any confidence or none, because the rollups of a day do not know the others
+-- first_of_cluster: the start of the first attempt with any confidence or none
 banded AS (
     SELECT c.grp, c.rank, c.attempts, f.first_of_cluster, coalesce(l.n, 0.0) AS n, coalesce(l.s, 0.0) AS s, l.sum_confidence
     FROM clustered AS c

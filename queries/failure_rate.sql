@@ -68,7 +68,6 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
         -- the call, the attempt and the cluster as numbers: to carry texts for every attempt takes more time and memory
         call_hash AS call_number,
         coalesce(
-            /* rollups */ md5_number_lower(coalesce(/* unless by conversation */ draw_key(conversation_id, trace_id), /* end unless */ CASE WHEN conversation_id IS NULL THEN trace_id ELSE call_id END)), /* end rollups */
             /* unless by conversation */ cluster_hash, /* end unless */ text_key(CASE WHEN conversation_id IS NULL THEN trace_id ELSE call_id END)
         ) AS own_draw,
         CASE WHEN conversation_id IS NULL THEN trace_id END AS lone_trace,
@@ -98,26 +97,6 @@ retried_calls AS (
     WHERE call_number IN (SELECT call_hash FROM repeated_calls)
     GROUP BY call_number
 ),
-/* rollups */
-pruned AS NOT MATERIALIZED (
-    SELECT
-        /* by */ tool, /* end by */
-        is_finished(status, ending) AS finished,
-        status = 'error' AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
-        status = 'partial' AS partly,
-        coalesce(cached, false) AS from_cache,
-        coalesce(rule_grade, '') = 'unread' AS was_unread,
-        coalesce(rule_grade, '') = 'heuristic' AS by_heuristic,
-        ending,
-        CASE WHEN ends_call THEN 1 ELSE 2 END AS from_last,
-        "cluster" AS draw,
-        started_at AS started
-    FROM pruned_attempts
-    WHERE ($since IS NULL OR started_at >= $since)
-      AND ($until IS NULL OR started_at < $until)
-      AND ($tool IS NULL OR tool = $tool)
-),
-/* end rollups */
 -- from_last: 1 for the last finished attempt of a call
 ranked AS (
     SELECT
@@ -128,13 +107,9 @@ ranked AS (
         started,
         CASE WHEN c.call_number IS NULL OR s.span_number = c.last_span THEN 1 ELSE 2 END AS from_last,
         CASE WHEN c.first_trace IS NULL THEN s.own_draw
-             ELSE coalesce(/* rollups */ md5_number_lower(c.first_trace), /* end rollups */ text_key(c.first_trace)) END AS draw
+             ELSE text_key(c.first_trace) END AS draw
     FROM scoped AS s
     LEFT JOIN retried_calls AS c ON c.call_number = s.call_number
-    /* rollups */
-    UNION ALL BY NAME
-    SELECT /* by names */ tool, /* end by */ finished, failed, partly, started, from_last, draw FROM pruned
-    /* end rollups */
 ),
 -- one row per group and cluster
 clustered AS (
@@ -195,13 +170,7 @@ counted AS (
         count(*) FILTER (WHERE ending = 'expired') AS expired,
         count(*) FILTER (WHERE ending = 'refused') AS refused,
         count(*) AS total
-    FROM (
-        SELECT /* by names */ tool, /* end by */ finished, failed, from_cache, was_unread, by_heuristic, ending FROM scoped
-        /* rollups */
-        UNION ALL BY NAME
-        SELECT /* by names */ tool, /* end by */ finished, failed, from_cache, was_unread, by_heuristic, ending FROM pruned
-        /* end rollups */
-    ) AS attempts_and_rollups
+    FROM scoped
     GROUP BY ALL
 ),
 summed AS (

@@ -36,8 +36,8 @@
 -- source: Wilson score interval (Wilson 1927) of the effective number of attempts (Kish 1965, Korn and Graubard 1998);
 --   interval of the difference: Zou 2007 (MOVER); z = 1.959963984540054
 WITH judgements AS (
-    -- one row per window and cluster: n attempts, s right, m: sum of confidence; first: the start of the first attempt, labelled
-    -- or not, because the rollups of a day do not know the others
+    -- one row per window and cluster: n attempts, s right, m: sum of confidence; first: the start of the first attempt,
+    -- labelled or not
     SELECT
         period,
         draw,
@@ -48,7 +48,7 @@ WITH judgements AS (
     FROM (
         SELECT
             CASE WHEN $since IS NULL OR c.started_at >= $since THEN 'now' ELSE 'before' END AS period,
-            /* rollups */ coalesce(md5_number_lower(draw_key(c.conversation_id, c.trace_id)), /* end rollups */ c.cluster_hash /* rollups */ ) /* end rollups */ AS draw,
+            c.cluster_hash AS draw,
             c.started_at,
             c.confidence,
             j.correct,
@@ -59,21 +59,6 @@ WITH judgements AS (
           AND (coalesce($before, $since) IS NULL OR c.started_at >= coalesce($before, $since))
           AND ($until IS NULL OR c.started_at < $until)
           AND ($tool IS NULL OR c.tool = $tool)
-        /* rollups */
-        UNION ALL
-        SELECT
-            CASE WHEN $since IS NULL OR started_at >= $since THEN 'now' ELSE 'before' END AS period,
-            "cluster" AS draw,
-            started_at,
-            confidence,
-            correct,
-            confidence IS NOT NULL AND correct IS NOT NULL AS judged
-        FROM pruned_attempts
-        WHERE is_finished(status, ending)
-          AND (coalesce($before, $since) IS NULL OR started_at >= coalesce($before, $since))
-          AND ($until IS NULL OR started_at < $until)
-          AND ($tool IS NULL OR tool = $tool)
-        /* end rollups */
     )
     GROUP BY period, draw
     HAVING count(*) FILTER (WHERE judged) > 0

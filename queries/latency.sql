@@ -48,7 +48,7 @@
 --   (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT *,
-        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS cluster,
+        cluster_hash AS cluster,
         CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms,
         is_finished(status, ending) AND NOT coalesce(cached, false) AS finished,
         is_finished(status, ending) AND coalesce(cached, false) AS from_cache,
@@ -59,20 +59,6 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
-    /* rollups */
-    UNION ALL BY NAME
-    SELECT * EXCLUDE (confidence, correct, ends_call, ends_retried_call),
-        CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN duration_ms END AS ms,
-        is_finished(status, ending) AND NOT coalesce(cached, false) AS finished,
-        is_finished(status, ending) AND coalesce(cached, false) AS from_cache,
-        coalesce(ending = 'refused', false) AS refused,
-        is_finished(status, ending) AND NOT coalesce(cached, false) AND duration_ms IS NOT NULL AS timed,
-        first_item_ms AS first_ms
-    FROM pruned_attempts
-    WHERE ($since IS NULL OR started_at >= $since)
-      AND ($until IS NULL OR started_at < $until)
-      AND ($tool IS NULL OR tool = $tool)
-    /* end rollups */
 ),
 summed AS (
     SELECT

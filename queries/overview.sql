@@ -67,24 +67,6 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
     WHERE (coalesce($before, $since) IS NULL OR started_at >= coalesce($before, $since))
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
-    /* rollups */
-    UNION ALL BY NAME
-    SELECT
-        $since IS NULL OR started_at >= $since AS is_now,
-        started_at,
-        "cluster" AS pruned_cluster,
-        ends_call,
-        ends_retried_call,
-        is_finished(status, ending) AS finished,
-        coalesce(ending = 'refused', false) AS refused,
-        coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,
-        coalesce(rule_grade, '') = 'unread' AND is_finished(status, ending) AS was_unread,
-        CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN duration_ms END AS ms
-    FROM pruned_attempts
-    WHERE (coalesce($before, $since) IS NULL OR started_at >= coalesce($before, $since))
-      AND ($until IS NULL OR started_at < $until)
-      AND ($tool IS NULL OR tool = $tool)
-    /* end rollups */
 ),
 attempts_counted AS (
     SELECT
@@ -108,7 +90,7 @@ multi_attempt_calls AS (
         sum(failures) - count(*) FILTER (WHERE last_failed) AS recovered,
         count(*) FILTER (WHERE finished > 1) AS retried
     FROM (
-        SELECT is_now, /* rollups */ coalesce(md5_number_lower(draw_key(min(conversation_id), min(trace_id))), /* end rollups */ text_key(draw_key(min(conversation_id), min(trace_id))) /* rollups */ ) /* end rollups */ AS cluster, count(*) AS finished, count(*) FILTER (WHERE failed) AS failures,
+        SELECT is_now, text_key(draw_key(min(conversation_id), min(trace_id))) AS cluster, count(*) AS finished, count(*) FILTER (WHERE failed) AS failures,
             arg_max(failed, attempt_order(attempt, started_at, span_id)) AS last_failed
         FROM scoped
         WHERE finished AND call_number IN (SELECT call_hash FROM repeated_calls)
@@ -122,7 +104,7 @@ per_cluster AS (
     FROM (
         SELECT
             s.is_now,
-            /* rollups */ coalesce(s.pruned_cluster, md5_number_lower(draw_key(s.conversation_id, s.trace_id)), /* end rollups */ s.own_cluster /* rollups */ ) /* end rollups */ AS cluster,
+            s.own_cluster AS cluster,
             min(s.started_at) FILTER (WHERE s.finished) AS first,
             count(*) FILTER (WHERE s.finished) AS attempts,
             count(*) FILTER (WHERE s.failed) AS failures,
@@ -140,16 +122,6 @@ per_cluster AS (
         UNION ALL
         SELECT is_now, cluster, NULL, 0, 0, 0, 0, extra_attempts, recovered, retried
         FROM multi_attempt_calls
-        /* rollups */
-        UNION ALL
-        SELECT is_now, pruned_cluster, NULL, 0, 0, 0, 0,
-            count(*) FILTER (WHERE finished AND NOT ends_call),
-            count(*) FILTER (WHERE failed AND NOT ends_call),
-            count(*) FILTER (WHERE ends_retried_call)
-        FROM scoped
-        WHERE pruned_cluster IS NOT NULL
-        GROUP BY is_now, pruned_cluster
-        /* end rollups */
     )
     GROUP BY is_now, cluster
 ),

@@ -59,28 +59,13 @@ WITH RECURSIVE scoped AS NOT MATERIALIZED (  -- read again where it is used: a c
         /* by */ tool, /* end by */
         CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
         started_at,
-        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS cluster,
-        /* rollups */ CAST(NULL AS BOOLEAN) AS pruned_correct, /* end rollups */
+        cluster_hash AS cluster,
         span_id AS attempt_span
     FROM attempts
     WHERE is_finished(status, ending)
       AND ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
-    /* rollups */
-    UNION ALL BY NAME
-    SELECT
-        /* by */ tool, /* end by */
-        confidence AS p,
-        started_at,
-        "cluster",
-        correct AS pruned_correct
-    FROM pruned_attempts
-    WHERE is_finished(status, ending)
-      AND ($since IS NULL OR started_at >= $since)
-      AND ($until IS NULL OR started_at < $until)
-      AND ($tool IS NULL OR tool = $tool)
-    /* end rollups */
 ),
 -- grp: a number of the group, faster to group and to join by than its names
 with_group AS NOT MATERIALIZED (
@@ -102,11 +87,6 @@ labelled_attempts AS (
     FROM with_group AS s
     JOIN judged AS j ON j.span_id = s.attempt_span
     WHERE j.correct IS NOT NULL
-      AND s.attempt_span IS NOT NULL  -- else DuckDB reads the pruned attempts too, which have no span id
-    /* rollups */
-    UNION ALL
-    SELECT grp, p, "cluster", pruned_correct AS correct FROM with_group WHERE pruned_correct IS NOT NULL
-    /* end rollups */
 ),
 -- one row per confidence and cluster, and one per cluster for its labelled attempts without a confidence (p is NULL)
 cells AS (

@@ -39,7 +39,7 @@
 WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
     SELECT
         /* by */ tool, /* end by */
-        /* rollups */ coalesce(md5_number_lower(draw_key(conversation_id, trace_id)), /* end rollups */ cluster_hash /* rollups */ ) /* end rollups */ AS cluster,
+        cluster_hash AS cluster,
         epoch_us(started_at) / 1e6 AS at_s,
         is_finished(status, ending) AS finished,
         coalesce(ending = 'refused', false) AS refused,
@@ -50,21 +50,6 @@ WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of the
     WHERE ($since IS NULL OR started_at >= $since)
       AND ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)
-    /* rollups */
-    UNION ALL BY NAME
-    SELECT
-        /* by */ tool, /* end by */
-        "cluster",
-        epoch_us(started_at) / 1e6 AS at_s,
-        is_finished(status, ending) AS finished,
-        coalesce(ending = 'refused', false) AS refused,
-        coalesce(status = 'error' AND is_finished(status, ending), false) AS failed,
-        CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN duration_ms END AS ms
-    FROM pruned_attempts
-    WHERE ($since IS NULL OR started_at >= $since)
-      AND ($until IS NULL OR started_at < $until)
-      AND ($tool IS NULL OR tool = $tool)
-    /* end rollups */
 ),
 -- the last length also applies to windows that are too long for 'parts' intervals of it
 lengths AS (
@@ -72,7 +57,7 @@ lengths AS (
         2592000, 31536000]) AS seconds
 ),
 chosen AS (
-    SELECT coalesce(min(l.seconds) FILTER (WHERE /* rollups */ l.seconds >= 86400 AND /* end rollups */ CAST(l.seconds AS DOUBLE) * greatest($parts, 1) >= w.length_s), 31536000) AS seconds
+    SELECT coalesce(min(l.seconds) FILTER (WHERE CAST(l.seconds AS DOUBLE) * greatest($parts, 1) >= w.length_s), 31536000) AS seconds
     FROM lengths AS l
     CROSS JOIN (
         SELECT coalesce($span_s, max(at_s) - min(at_s)) AS length_s FROM scoped

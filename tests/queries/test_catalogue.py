@@ -49,8 +49,7 @@ def test_the_heading_names_the_columns_of_the_answer_for_every_grouping(name, en
 @pytest.mark.parametrize("name", [path.stem for path in FILES])
 def test_the_unchanged_file_gives_an_empty_result_in_an_empty_store(name, engine):
     query = find(name)
-    assert query.render(rollups=True) == query.text
-    assert "/* rollups */" not in query.render()
+    assert query.render() == query.text
     con = engine().execute(query.text, query.bind(**GIVEN.get(name, {})))
     assert [column[0] for column in con.description] == [*query.columns()]
     assert con.fetchall() == []

@@ -18,8 +18,6 @@ import tooltrace as tt
 from tests.store.memory_store import MemoryStore
 from tooltrace.analysis import catalogue, find, query_store
 from tooltrace.cli import cli
-from tooltrace.cli.errors import UsageError
-from tooltrace.cli.known_names import require_known
 from tooltrace.core.records import Outcome, ToolCall
 from tooltrace.errors import ConfigError, QueryCancelled, QueryError, StoreError, StoreMissing, UnsupportedByStore
 from tooltrace.labels.from_file import LabelFileReport, unmatched
@@ -193,18 +191,6 @@ def test_files_and_saved_queries_of_a_store_are_known_without_an_error(memory: s
     for store in (open_store(memory), open_store("clickhouse://127.0.0.1:1/otel")):
         assert store.files is None
         assert not store.can_save_queries
-        assert store.pruned_before() is None
-
-
-def test_the_names_of_pruned_calls_are_known(memory: str, local: Path) -> None:
-    store = open_store(local)
-    assert store.pruned_before() is None
-    store.prune(PrunePolicy(before=START + timedelta(days=2)))
-    assert store.pruned_before() == datetime(2026, 3, 2, tzinfo=UTC)
-    for place in (memory, str(local)):
-        require_known(place, tools=["fetch"])
-        with pytest.raises(UsageError, match=r"no tool 'fetsh' in .*fetch"):
-            require_known(place, tools=["fetsh"])
 
 
 def test_each_store_knows_which_errors_quote_values(memory: str, local: Path) -> None:

@@ -28,7 +28,7 @@ from tooltrace.store.schema import (
     TABLES,
     Table,
 )
-from tooltrace.store.views import LOCAL_VIEWS, VIEWS
+from tooltrace.store.views import VIEWS
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 TYPES = {
@@ -107,7 +107,7 @@ def test_all_tables_views_and_columns_are_described(store: StorePaths, write: An
                 "SELECT DISTINCT table_name FROM duckdb_columns() WHERE database_name = 'store'"
             ).fetchall()
         }
-    assert names == {table.name for table in TABLES} | {view.name for view in LOCAL_VIEWS}
+    assert names == {table.name for table in TABLES} | {view.name for view in VIEWS}
 
 
 def test_tables_have_no_index_and_no_key(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:

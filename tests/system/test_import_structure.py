@@ -111,7 +111,7 @@ def test_imports_between_packages_point_down() -> None:
 
 def test_only_the_packages_of_the_stores_read_a_store_by_its_engine() -> None:
     """All others use ``open_store``: a further kind of store needs no change in them."""
-    engines = ("tooltrace.store.reader", "tooltrace.store.horizon", "tooltrace.store.label_select")
+    engines = ("tooltrace.store.reader", "tooltrace.store.label_select")
     found = {
         module
         for module, path in modules().items()

@@ -80,7 +80,7 @@ def advise_in(
     assert start is None or isinstance(start, datetime)
 
     def rows(name: str, **params: Any) -> list[dict[str, Any]]:
-        return session.query(find(name).statement(may_start_later=True, **params)).dicts()
+        return session.query(find(name).statement(**params)).dicts()
 
     attempts = session.query(attempts_statement(tool, start)).dicts()
     [retries] = session.query(retries_statement(tool, start)).dicts()

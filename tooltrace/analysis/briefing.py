@@ -55,7 +55,7 @@ def briefing(
     config.wait_until_written()
     opened = open_store(config.queried_store(store))
     only = None if tools is None else set(tools)
-    statement = find("ranking").statement(may_start_later=True, since=since)
+    statement = find("ranking").statement(since=since)
     if not opened.exists():
         return ""
     with opened.session() as session:

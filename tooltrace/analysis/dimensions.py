@@ -48,10 +48,6 @@ DIMENSIONS = {
 }
 
 
-NOT_IN_ROLLUPS = frozenset({"conversation", "call", "hour", "model", "release", "environment"})
-"""Dimensions that rollups of pruned attempts do not have; attributes are not in them either."""
-
-
 def choose(by: str | Iterable[str], allowed: tuple[str, ...], query: str) -> tuple[Dimension, ...]:
     """Return the dimensions that ``by`` names: a list, or one text with commas. Raises BadParameter."""
     names = choose_names(by)

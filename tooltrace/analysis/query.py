@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tooltrace.analysis import templating
-from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS, NOT_IN_ROLLUPS, Dimension, choose, choose_names
+from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS, Dimension, choose, choose_names
 from tooltrace.analysis.header import QueryHeader, parse
 from tooltrace.analysis.parameters import ParamValue, literal
 from tooltrace.analysis.sides import BOUND, SIDES, WINDOW, Comparison, example
@@ -81,36 +81,25 @@ class Query:
         names = ("before", "after", "since", "until", "tool")
         return Comparison.parse(**{name: params.get(name) for name in names}, now=now)
 
-    def render(self, by: GroupBy | None = None, *, rollups: bool = False, comparison: Comparison | None = None) -> str:
+    def render(self, by: GroupBy | None = None, *, comparison: Comparison | None = None) -> str:
         """Return the SQL, grouped ``by`` these dimensions; None is the default. Raises BadParameter.
 
-        ``rollups``: read the rollups of pruned attempts too, where the query can. ``comparison``: the sides that are compared.
+        ``comparison``: the sides that are compared.
         """
         by = self._apart_from(by, comparison)
-        text = self.text if rollups and self.reads_rollups(by) else templating.without_rollups(self.text)
-        text = templating.render_sides(text, None if comparison is None else comparison.dimension)
+        text = templating.render_sides(self.text, None if comparison is None else comparison.dimension)
         return templating.render_groups(text, self._dimensions(by), self.varies_within_history)
 
-    def reads_rollups(self, by: GroupBy | None = None) -> bool:
-        """Whether the query, grouped ``by`` these dimensions, can read the rollups of pruned attempts."""
-        known = {DIMENSIONS[name] for name in DIMENSIONS.keys() - NOT_IN_ROLLUPS}
-        return templating.has_rollups(self.text) and known.issuperset(self._dimensions(by))
-
-    def statement(
-        self, by: GroupBy | None = None, *, only: tuple[str, ...] = (), may_start_later: bool = False, **params: Any
-    ) -> Statement:
+    def statement(self, by: GroupBy | None = None, *, only: tuple[str, ...] = (), **params: Any) -> Statement:
         """Return the statement for a store: SQL, bound values and the meanings of columns. Raises BadParameter.
 
         ``only``: the columns to return, those by which the rows are grouped first; empty for all.
-        ``may_start_later``: where calls were pruned that the query needs, let its window begin after them.
         """
         comparison = self.comparison(by, **params)
         by = self._apart_from(by, comparison)
         return Statement(
             sql=self.render(by, comparison=comparison),
-            rollup_sql=self.render(by, rollups=True) if self.reads_rollups(by) else None,
             only=only,
-            may_start_later=may_start_later,
             params=self.bind(**params),
             name=self.name,
             columns=self.header.columns,

@@ -28,16 +28,13 @@ def query_store(
     *,
     by: GroupBy | None = None,
     missing_ok: bool = False,
-    may_start_later: bool = False,
     cancellation: Cancellation | None = None,
     **params: Any,
 ) -> QueryResult:
     """Return the result of the query ``name`` from ``store``; the store is closed again.
 
-    ``missing_ok``: a store that does not exist yet gives an empty result. ``may_start_later``: where calls were pruned
-    that the query needs, its window begins after them, and the result's ``note`` says so. Raises UnknownQuery and
-    BadParameter before anything is executed, then StoreMissing, StoreLocked, QueryError where pruned calls are needed,
-    and QueryCancelled on ``cancellation``.
+    ``missing_ok``: a store that does not exist yet gives an empty result. Raises UnknownQuery and BadParameter before
+    anything is executed, then StoreMissing, StoreLocked, QueryError, and QueryCancelled on ``cancellation``.
     """
-    statement = find(name).statement(by, may_start_later=may_start_later, **params)
+    statement = find(name).statement(by, **params)
     return open_store(store).query(statement, missing_ok=missing_ok, cancellation=cancellation)

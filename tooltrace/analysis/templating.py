@@ -11,8 +11,6 @@
     a result column that is omitted where the rows are grouped by it, because it is then a group column
 ``/* side */ tool_version /* end side */``
     the dimension whose values are the sides of a comparison
-``/* rollups */ … /* end rollups */``
-    SQL that also reads the rollups of pruned attempts; omitted where the window has none
 """
 
 from __future__ import annotations
@@ -24,9 +22,8 @@ from tooltrace.analysis.dimensions import Dimension
 
 _BY = re.compile(r"/\* by( history| within)?( names)? \*/ ?(.*?) ?/\* end by \*/", re.DOTALL)
 _UNLESS = re.compile(r"/\* unless by (\w+) \*/ (.*?) /\* end unless \*/")
-_ROLLUPS = re.compile(r"/\* rollups \*/.*?/\* end rollups \*/ ?", re.DOTALL)
 _SIDE = re.compile(r"/\* side \*/ .*? /\* end side \*/")
-_EDGE = re.compile(r"/\* (end )?(by|unless|rollups|side)")
+_EDGE = re.compile(r"/\* (end )?(by|unless|side)")
 
 Within = Callable[[Dimension], bool]
 """Function that returns whether a dimension varies within a history."""
@@ -55,16 +52,6 @@ def is_grouped(text: str) -> bool:
     return _BY.search(text) is not None
 
 
-def has_rollups(text: str) -> bool:
-    """Whether ``text`` has any region of ``rollups``."""
-    return _ROLLUPS.search(text) is not None
-
-
-def without_rollups(text: str) -> str:
-    """Return ``text`` without its regions of ``rollups``."""
-    return _ROLLUPS.sub("", text)
-
-
 def omitted_columns(text: str) -> set[str]:
     """Return the columns that are omitted where the rows are grouped by them."""
     return {region[1] for region in _UNLESS.finditer(text)}
@@ -76,7 +63,7 @@ def validate(text: str, default: tuple[Dimension, ...], within: Within) -> Itera
         if region[0] != (expected := _region(region, default, within)):
             yield region.start(), f"the region must be the default grouping {expected!r}"
     # Blanked, not removed: the offsets of what is left are those of the file.
-    rest = _ROLLUPS.sub(_blank, _UNLESS.sub(_blank, _BY.sub(_blank, _SIDE.sub(_blank, text))))
+    rest = _UNLESS.sub(_blank, _BY.sub(_blank, _SIDE.sub(_blank, text)))
     if edge := _EDGE.search(rest):
         yield edge.start(), f"a region /* {edge[2]} */ … /* end {edge[2]} */ is incomplete"
 

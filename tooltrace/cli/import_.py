@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,6 @@ from tooltrace.cli.sanitize import clean
 from tooltrace.core.plural import format_count
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.writer import Writer
-from tooltrace.store.base import open_store
 from tooltrace.store.journal_scan import IMPORTED
 
 if TYPE_CHECKING:
@@ -53,12 +51,9 @@ def _columns(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
     help="Read CSV files of another program: the column of each field. Needed: tool, at (the start). Optional: status, "
     "duration_ms, duration_s, result, arguments, error, code, call_id, attempt, conversation, agent, version.",
 )
-@click.option("--late", is_flag=True, help="Import calls of pruned days too, although rollups may count them already.")
 @capture_option
 @named_store_option
-def imports(
-    *, files: tuple[Path, ...], columns: dict[str, str] | None, late: bool, capture: Capture, store: Path
-) -> None:
+def imports(*, files: tuple[Path, ...], columns: dict[str, str] | None, capture: Capture, store: Path) -> None:
     """Read trace files into the store.
 
     The format is detected from the content:
@@ -75,12 +70,9 @@ def imports(
     Files may be compressed with gzip or zstd; for a folder, all its files are read. A record that was imported before is
     not stored again, so a call that had no result then does not get one now. Unreadable lines are skipped and reported.
 
-    Calls of days that the store has pruned are left out, unless --late is given.
-
     Exit code 1 if a file cannot be read at all; the other files are imported nevertheless.
     """  # noqa: D301 - click needs a real backspace to keep the line breaks
-    since = None if late else open_store(store).pruned_before()
-    results = _import(files, store, capture, since, columns)
+    results = _import(files, store, capture, columns)
     for result in results:
         _print_skipped(result)
     read = [result for result in results if not isinstance(result, Exception)]
@@ -88,13 +80,6 @@ def imports(
     records = format_count(calls, "call") + (f" and {format_count(others, 'other record')}" if others else "")
     skipped = format_count(sum(result.skipped for result in read), "line")
     click.echo(f"{records} read from {format_count(len(read), 'file')}, {skipped} skipped.")
-    pruned = sum(result.pruned for result in read)
-    if pruned:
-        click.echo(
-            f"{format_count(pruned, 'call')} left out: the store has pruned their days and may count them already. "
-            "To import them all the same, pass --late.",
-            err=True,
-        )
     if len(read) < len(results):
         raise SystemExit(1)
 
@@ -103,7 +88,6 @@ def _import(
     named: tuple[Path, ...],
     store: Path,
     capture: Capture,
-    since: datetime | None,
     columns: dict[str, str] | None,
 ) -> list[ImportResult | UnreadableFile]:
     """Import the files; return a result or an error for each."""
@@ -114,7 +98,7 @@ def _import(
     writer = Writer(settings, prefix=IMPORTED)
     try:
         with _bar(files) as advance:
-            read = partial(import_file, settings=settings, writer=writer, since=since, columns=columns, advance=advance)
+            read = partial(import_file, settings=settings, writer=writer, columns=columns, advance=advance)
             done += [_read(partial(read, path)) for path in files]
         writer.flush_losses()
         if writer.waiting:

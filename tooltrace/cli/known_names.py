@@ -16,18 +16,7 @@ _LISTED = 8
 """Maximum number of names that a message lists where none of them is similar."""
 _MOST_VALUES = 10_000
 """Number of values of a dimension from which on they are not compared with those of a command line."""
-_SQL = """
-SELECT DISTINCT tool, tool_version
-FROM {table}
-WHERE ($since IS NULL OR started_at >= $since) AND ($until IS NULL OR started_at < $until)
-"""
-_RECORDED = Statement(
-    name="known_names",
-    sql=_SQL.format(table="attempts"),
-    # a pruned call has its names in the rollups alone
-    rollup_sql=f"{_SQL.format(table='attempts')} UNION {_SQL.format(table='rollups')}",
-    params={"since": None, "until": None},
-)
+_RECORDED = Statement(name="known_names", sql="SELECT DISTINCT tool, tool_version FROM attempts")
 
 
 def require_known(store: Store, *, tools: Iterable[str | None] = (), versions: Iterable[str | None] = ()) -> None:

@@ -100,14 +100,13 @@ def in_stated_window(
 ) -> Statement:
     """Return the statement of ``query``, and print its time range for people on standard error.
 
-    Where the user gave no start, and calls were pruned that the query needs, it begins after them.
     Raises BadParameter and StoreError.
     """
     if not query.has_window:
         return query.statement(by, **params)
     window = history_window(store, since=params.get("since"), until=params.get("until"))
     echo_sentence(window.sentence(Translations("en")), err=True)
-    return query.statement(by, may_start_later=window.begins != "given", **{**params, "since": window.since})
+    return query.statement(by, **{**params, "since": window.since})
 
 
 def find_query(name: str) -> Query:

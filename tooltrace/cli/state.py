@@ -43,10 +43,8 @@ def state(*, since: str | None, until: str | None, store: StoreBackend) -> None:
         return
     params = {name: value for name, value in window.range().params.items() if name == "since" or until}
     click.echo(clean(f"Store {store}. {window.sentence(words)}"))
-    ranking = query_store(store, "ranking", may_start_later=True, **params)
-    verdict = tools_verdict(
-        ranking, query_store(store, "incidents", may_start_later=True, **params, failing=INCIDENT_FAILURES)
-    )
+    ranking = query_store(store, "ranking", **params)
+    verdict = tools_verdict(ranking, query_store(store, "incidents", **params, failing=INCIDENT_FAILURES))
     for sentence in verdict.sentences:
         echo_sentence(as_text(sentence, words))
     if ranking.rows:

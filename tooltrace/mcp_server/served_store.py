@@ -52,7 +52,6 @@ class ServedStore:
             name,
             by=by,
             missing_ok=True,
-            may_start_later=True,
             cancellation=cancellation,
             **{key: value for key, value in params.items() if value is not None},
         )

@@ -163,7 +163,7 @@ def _build(
         params = {**about.params, **part.params, **more}
         if part.query == "timeline" and isinstance(about, TimeRange) and (length := about.length) is not None:
             params["span_s"] = max(round(length.total_seconds()), 1)  # a chart shows the complete window
-        result = session.query(find(part.query).statement(part.by, only=part.only, may_start_later=True, **params))
+        result = session.query(find(part.query).statement(part.by, only=part.only, **params))
         # Detached: the report is written after the session is closed.
         return SectionResult(part, params, result)
 

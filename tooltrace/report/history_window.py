@@ -16,19 +16,7 @@ DEFAULT_SPAN: Final = "7d"
 ALL: Final = "all"
 """The range of the complete history."""
 
-_FIRST: Final = """
-SELECT min(started_at) AS first_at
-FROM {table}
-WHERE ($since IS NULL OR started_at >= $since) AND ($until IS NULL OR started_at < $until)
-"""
-_FIRST_RECORD: Final = Statement(
-    name="first_record",
-    sql=_FIRST.format(table="attempts"),
-    # a pruned call is in the rollups alone
-    rollup_sql=f"SELECT min(first_at) AS first_at FROM ({_FIRST.format(table='attempts')} "
-    f"UNION ALL {_FIRST.format(table='rollups')})",
-    params={"since": None, "until": None},
-)
+_FIRST_RECORD: Final = Statement(name="first_record", sql="SELECT min(started_at) AS first_at FROM attempts")
 
 
 class Reader(Protocol):

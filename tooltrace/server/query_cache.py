@@ -137,7 +137,7 @@ class QueryCache:
         """
         params = {parameter: value for parameter, value in params.items() if value is not None}
         cancellation = Cancellation()
-        run = partial(self._run, find(name).statement(may_start_later=True, **params), cancellation, fresh_seconds=0.0)
+        run = partial(self._run, find(name).statement(**params), cancellation, fresh_seconds=0.0)
         try:
             result, _ = await to_thread.run_sync(run, limiter=self._limiter, abandon_on_cancel=True)
         except asyncio.CancelledError:
@@ -173,9 +173,7 @@ class QueryCache:
         """Return the running execution of the query, which is started if there is none."""
         if (execution := self._running.get(key)) is None:
             cancellation = Cancellation()
-            run = partial(
-                self._run, find(key[0]).statement(key[1], only=key[3], may_start_later=True, **params), cancellation
-            )
+            run = partial(self._run, find(key[0]).statement(key[1], only=key[3], **params), cancellation)
             task = asyncio.create_task(self._execute(key, run))
             execution = self._running[key] = _SharedExecution(cancellation, task)
             task.add_done_callback(lambda _: self._drop(key, execution))

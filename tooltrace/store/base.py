@@ -203,10 +203,6 @@ class StoreBackend(Protocol):
         """
         raise self._unsupported("label by a SELECT")
 
-    def pruned_before(self) -> datetime | None:
-        """Return the time before which tooltrace may have pruned calls; None where it pruned none. Raises StoreError."""
-        return None
-
     def safe_message(self, error: TooltraceError) -> str:
         """Return the message of ``error`` without values of rows; quoted names may stay.
 

@@ -13,7 +13,7 @@ from tooltrace.store.schema import STORE
 TABLES: Final = (
     *("tool_calls", "attempts", "calls", "repeated_calls", "outcomes", "judged", "conversation_labels", "corrections"),
     "gates",
-    *("sources", "messages", "spans", "saved_queries", "losses", "rollups", "pruned_attempts"),
+    *("sources", "messages", "spans", "saved_queries", "losses", "rollups"),
 )
 """The names, in the order in which they are listed."""
 

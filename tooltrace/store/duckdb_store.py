@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import UTC, datetime, time
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -101,7 +101,6 @@ class DuckDBStore(StoreBackend):
         """Return the result of ``statement``. See StoreBackend."""
         import duckdb
 
-        from tooltrace.store.horizon import within_horizon
         from tooltrace.store.reader import failure_of
 
         cancellation = cancellation or Cancellation()
@@ -110,8 +109,7 @@ class DuckDBStore(StoreBackend):
             try:
                 if statement.name is None:
                     return _read_user_sql(con, statement)
-                statement, note = within_horizon(con, statement)
-                return read(con, statement, note)
+                return read(con, statement)
             except (duckdb.InterruptException, QueryError) as error:
                 if not cancellation.cancelled:
                     raise
@@ -203,14 +201,6 @@ class DuckDBStore(StoreBackend):
         with self._open(missing_ok=False, cursors=False) as con:
             found = labels_of_select(con, sql, columns, labeler, again=again, check=check)
         return found.fetchall()
-
-    def pruned_before(self) -> datetime | None:
-        """Return the start of the first day that the rollups do not count. See StoreBackend."""
-        from tooltrace.store.horizon import horizon
-
-        with self._open(missing_ok=True, cursors=False) as con:
-            day = horizon(con)
-        return None if day is None else datetime.combine(day, time(), UTC)
 
     def safe_message(self, error: TooltraceError) -> str:
         """Return a message about the SQL itself; of an error at run time, only its kind. See StoreBackend."""

@@ -18,7 +18,7 @@ from tooltrace.store import hashes
 from tooltrace.store.macros import MACROS, create_macros
 from tooltrace.store.schema import SCHEMA, STORE, TABLES, column_ddl, quote_identifier, quote_literal
 from tooltrace.store.store_file import foreign
-from tooltrace.store.views import LOCAL_VIEWS
+from tooltrace.store.views import VIEWS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -46,7 +46,7 @@ def create_views_and_comments(con: DuckDBPyConnection) -> None:
     con.execute(f"USE {STORE}")
     try:
         create_macros(con)
-        for view in LOCAL_VIEWS:
+        for view in VIEWS:
             con.execute(f"CREATE OR REPLACE VIEW {view.name} AS {view.sql}")
         for statement in comments():
             con.execute(statement)
@@ -64,7 +64,7 @@ def has_current_views(con: DuckDBPyConnection) -> bool:
 
 @cache
 def _fingerprint() -> str:
-    parts = [*(macro.signature for macro in MACROS), *(view.sql for view in LOCAL_VIEWS), *comments()]
+    parts = [*(macro.signature for macro in MACROS), *(view.sql for view in VIEWS), *comments()]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -75,7 +75,7 @@ def comments() -> list[str]:
         statements.append(f"COMMENT ON TABLE {table.name} IS {quote_literal(table.comment)}")
         statements += [_comment(table.name, column.name, column.comment) for column in table.columns]
         statements += [_comment(table.name, column.name, column.comment) for column in table.hashes]
-    for view in LOCAL_VIEWS:
+    for view in VIEWS:
         statements.append(f"COMMENT ON VIEW {view.name} IS {quote_literal(view.comment)}")
         statements += [_comment(view.name, name, text) for name, text in view.columns.items()]
     return statements + [f"COMMENT ON MACRO {macro.name} IS {quote_literal(macro.comment)}" for macro in MACROS]

@@ -49,7 +49,7 @@ from tooltrace.store.schema import (
 )
 from tooltrace.store.scratch import scratch
 from tooltrace.store.staging import SPACE, Staging
-from tooltrace.store.views import LOCAL_VIEWS
+from tooltrace.store.views import VIEWS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
@@ -165,7 +165,7 @@ def materialize_statement(con: DuckDBPyConnection, sql: str, parameters: Any = N
 
 def _settled(con: DuckDBPyConnection) -> DuckDBPyRelation:
     tables = (*RECORDS.values(), ROLLUPS, REPEATED_CALLS)
-    for name in (*(view.name for view in LOCAL_VIEWS), *(table.name for table in tables)):
+    for name in (*(view.name for view in VIEWS), *(table.name for table in tables)):
         con.execute(f"DROP VIEW IF EXISTS memory.main.{name}")
     con.execute(f"DROP SCHEMA IF EXISTS {SPACE} CASCADE")
     detach(con)
@@ -362,7 +362,7 @@ def _attach_views(
     )
     if not is_copied:
         create_macros(con, "memory.main.")
-        for view in LOCAL_VIEWS:
+        for view in VIEWS:
             con.execute(f"CREATE VIEW memory.main.{view.name} AS {view.sql}")
 
 
@@ -372,7 +372,7 @@ def _copy_views(con: DuckDBPyConnection) -> bool:
     Return False, without a copy, where the database has tables or views of somebody else: DuckDB copies all of them.
     """
     tables = {table.name for table in TABLES}
-    known = {("main", name) for name in (*tables, *(view.name for view in LOCAL_VIEWS))}
+    known = {("main", name) for name in (*tables, *(view.name for view in VIEWS))}
     if not known.issuperset(con.execute(_OBJECTS).fetchall()):
         return False
     con.execute(f"COPY FROM DATABASE {STORE} TO {MEMORY_CATALOG} (SCHEMA)")

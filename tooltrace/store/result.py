@@ -52,12 +52,8 @@ class Statement:
     """Columns of the result whose units and meanings are known."""
     groups: tuple[str, ...] = ()
     """Names of the first columns, by which the rows are grouped."""
-    rollup_sql: str | None = None
-    """The same SELECT over the rows and over the rollups of those that were pruned; None where rollups cannot answer."""
     only: tuple[str, ...] = ()
     """Columns of the result that are returned; empty: all. Those by which the rows are grouped come first."""
-    may_start_later: bool = False
-    """Whether a window that begins before the horizon may begin there instead; otherwise that is an error."""
 
     @property
     def selected_sql(self) -> str:

@@ -12,7 +12,6 @@ import duckdb
 
 from tooltrace.errors import QueryCancelled, QueryError
 from tooltrace.store.base import Cancellation
-from tooltrace.store.horizon import within_horizon
 from tooltrace.store.reader import failure_of
 from tooltrace.store.result import QueryResult, Statement, read
 from tooltrace.store.schema import quote_literal
@@ -59,14 +58,13 @@ class LeasedSession:
         with closing(self._con.cursor()) as con, cancellation.interrupting(con.interrupt):
             try:
                 con.execute(f"SET search_path = {quote_literal(self._search_path)}")  # a cursor does not inherit it
-                statement, note = within_horizon(con, statement)
                 try:
-                    return self._answer(con, statement, note)
+                    return self._answer(con, statement)
                 except duckdb.OutOfMemoryException:
                     if self._memory_mib is None or self._memory_mib >= MORE_MIB:
                         raise
                     with self._more_memory(con, self._memory_mib):
-                        return self._answer(con, statement, note)
+                        return self._answer(con, statement)
             except (duckdb.InterruptException, QueryError) as error:
                 if not cancellation.cancelled:
                     raise
@@ -74,9 +72,9 @@ class LeasedSession:
             except duckdb.Error as error:
                 raise failure_of(error, statement) from error
 
-    def _answer(self, con: DuckDBPyConnection, statement: Statement, note: str) -> QueryResult:
+    def _answer(self, con: DuckDBPyConnection, statement: Statement) -> QueryResult:
         self._share(con, statement.sql)
-        return read(con, statement, note)
+        return read(con, statement)
 
     @contextmanager
     def _more_memory(self, con: DuckDBPyConnection, usual_mib: int) -> Iterator[None]:

@@ -52,10 +52,7 @@ def _in_database(paths: StorePaths) -> list[Tool]:
             raise StoreError(f"cannot lock {paths.lock}")
         with connect() as con:
             attach(con, paths, read_only=True)
-            rows: list[Tool] = con.execute(
-                f"SELECT DISTINCT tool, tool_version FROM {STORE}.attempts "
-                f"UNION SELECT DISTINCT tool, tool_version FROM {STORE}.rollups"
-            ).fetchall()
+            rows: list[Tool] = con.execute(f"SELECT DISTINCT tool, tool_version FROM {STORE}.attempts").fetchall()
         return rows
     finally:
         lock.release()

@@ -327,54 +327,6 @@ GROUP BY conversation_id
 )
 """The outcomes of conversations, by the rules of ``judged``."""
 
-PRUNED_ATTEMPTS: Final = View(
-    "pruned_attempts",
-    "One row per attempt that was pruned: what the rollups know about it.",
-    {
-        "started_at": "Start of the first attempt of the row of rollups, on the UTC day of this attempt.",
-        "tool": "Name of the tool.",
-        "tool_version": "Version of the tool.",
-        "agent": "Name of the agent that called.",
-        "status": "Status of the attempt.",
-        "ending": "Ending of the attempt.",
-        "code": "Code of the attempt.",
-        "rule": "Name of the rule that read the result.",
-        "rule_grade": "Certainty of the reading.",
-        "cached": "Whether the result came from a cache.",
-        "cluster": "Hash of the cluster: md5_number_lower(draw_key(conversation_id, trace_id)).",
-        "ends_call": "Whether the attempt was the last finished one of its call.",
-        "ends_retried_call": "Whether it was, and the call had other finished attempts.",
-        "duration_ms": "Milliseconds in the tool, precise to 1 %.",
-        "first_item_ms": "Milliseconds to the first item of a stream, precise to 1 %.",
-        "confidence": "Confidence of the tool, 0 to 1.",
-        "correct": "Whether the result was right, by its labels when it was pruned.",
-    },
-    """
-SELECT
-    started_at,
-    tool,
-    tool_version,
-    agent,
-    status,
-    ending,
-    code,
-    rule,
-    rule_grade,
-    cached,
-    CASE WHEN singles THEN xor("cluster", CAST(i AS UBIGINT)) ELSE "cluster" END AS "cluster",
-    i <= calls AS ends_call,
-    i <= retried_calls AS ends_retried_call,
-    exp((duration_steps[i] + 0.5) / 50) AS duration_ms,
-    exp((first_item_steps[i] + 0.5) / 50) AS first_item_ms,
-    confidences[i] AS confidence,
-    correct[i] AS correct
-FROM (
-    SELECT *, unnest(range(1, attempts + 1)) AS i
-    FROM rollups
-)
-""",
-)
-
 BY_LABELER: Final = f"""
 outcomes AS (SELECT * FROM outcomes WHERE labeler = $labeler),
 mine AS (SELECT span_id FROM ({JUDGED.sql}) AS judged_by_labeler)
@@ -386,8 +338,6 @@ The SQL of the view ``judged`` finds the attempts, so that a call label judges t
 
 VIEWS: Final = (TOOL_CALLS, GATES, CALLS, SOURCES, JUDGED, CONVERSATION_LABELS)
 """The views of every store, each after the views that it uses."""
-LOCAL_VIEWS: Final = (*VIEWS, PRUNED_ATTEMPTS)
-"""The views of a local store, which keeps rollups of what it prunes."""
 
 NAMES: Final = frozenset(table.name for table in RECORDS.values() if table is not SAVED_QUERIES) | {
     view.name for view in VIEWS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -51,8 +50,6 @@ class ImportResult:
     others: int = 0
     """Number of records that are not calls: outcomes, spans, messages …"""
     skipped: int = 0
-    pruned: int = 0
-    """Calls that were left out because the store has pruned their days."""
     examples: list[SkippedLine] = field(default_factory=list)
     """The first skipped lines."""
 
@@ -68,14 +65,12 @@ def import_file(
     settings: Settings,
     writer: Writer,
     *,
-    since: datetime | None = None,
     columns: Mapping[str, str] | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> ImportResult:
     """Write the records of the file at ``path`` with ``writer``. Raises UnreadableFile.
 
     ``columns``: read a CSV file of another program, in which these columns hold these fields; BadParameter where it lacks one.
-    ``since``: leave out calls that started before this time, because rollups may count them already.
     ``advance`` receives the number of bytes read since its last call.
     """
     imported = ImportResult(path)
@@ -85,9 +80,6 @@ def import_file(
         found = format_of(source) if columns is None else _table(columns)
         imported.format = found.name
         for record in found.read(source, settings):
-            if since is not None and isinstance(record, ToolCall) and record.started_at < since:
-                imported.pruned += 1
-                continue
             writer.add(record)
             if isinstance(record, ToolCall):
                 imported.calls += 1
