@@ -71,7 +71,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, "-m", "tooltrace", "demo", "--calls", "60", "--days", "0", "--seed", "5"]
     subprocess.run(
         command, cwd=folder, env={**environment, "PYTHONPATH": str(Path(__file__).parents[2])}, check=True,
-        capture_output=True, timeout=240,
+        capture_output=True,
     )  # fmt: skip
     with tt.connect(store) as db:
         call_id = db.sql("SELECT call_id FROM calls WHERE tool = 'fetch' ORDER BY attempts DESC LIMIT 1").fetchall()[0][

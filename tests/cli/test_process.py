@@ -23,9 +23,7 @@ def environment(where):
 
 
 def asked(environment, *arguments):
-    return subprocess.run(
-        [*COMMAND, *arguments], env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
+    return subprocess.run([*COMMAND, *arguments], env=environment, capture_output=True, text=True, check=False)
 
 
 def test_a_question_and_a_wrong_one(history, environment):

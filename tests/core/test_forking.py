@@ -43,11 +43,11 @@ def test_a_lock_that_another_thread_had_is_free_in_a_forked_child() -> None:
     def hold() -> None:
         with lock.current:
             locked.set()
-            release.wait(60)
+            release.wait()
 
     thread = threading.Thread(target=hold)
     thread.start()
-    locked.wait(60)
+    locked.wait()
     pid = os.fork()
     if pid == 0:
         os._exit(0 if lock.current.acquire(blocking=False) else 1)

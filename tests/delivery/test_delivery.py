@@ -172,7 +172,7 @@ def test_a_receiver_that_is_killed_and_back_gets_everything_once(paths: StorePat
     while not sender.is_unavailable:
         assert waits.is_alive()
     receiver.start()
-    waits.join(120)
+    waits.join()
     assert receiver.spans == dict.fromkeys(ids(*range(1000)), 1)
     assert receiver.counted == 1000
     sender.close()

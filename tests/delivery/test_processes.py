@@ -38,9 +38,7 @@ def run(count):
         search(number)
 
 def until(condition):
-    ends = time.monotonic() + 120
     while not condition():
-        assert time.monotonic() < ends, "it did not come to that"
         time.sleep(0.01)
 
 def cursors():
@@ -61,14 +59,14 @@ from tooltrace.delivery import threads
 threads.EXIT_SECONDS = 120.0
 worker.Worker.close.__defaults__ = (120.0,)
 shutdown = tt.shutdown
-tt.shutdown = lambda: shutdown(120.0)
+tt.shutdown = lambda: shutdown(None)
 """
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 
 def run(code: str, store: Path, *arguments: object, **environment: str) -> str:
     process = python(PROGRAM + code, store, *arguments, TOOLTRACE_STORE=str(store), **environment)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate()
     assert process.returncode == 0, err
     return out
 
@@ -152,7 +150,7 @@ def test_nor_for_ever_for_one_that_hangs(paths: StorePaths, protocol: str) -> No
         code = PROGRAM + "run(2000); tt.flush(); sys.stdin.readline(); search(1)"
         process = python(code, TOOLTRACE_STORE=str(paths.database), **hangs)
         with silent.accept()[0]:
-            _, err = process.communicate("\n", timeout=120)
+            _, err = process.communicate("\n")
     assert process.returncode == 0, err
 
 
@@ -169,17 +167,17 @@ class Hanging:
 class Other:
     name = "other"
     def send(self, records):
-        assert hangs.wait(120)
+        assert hangs.wait()
         print(len(records), flush=True)
         sent.set()
     def close(self):
         pass
 hangs, sent = threading.Event(), threading.Event()
 tt.configure(export=[Hanging(), Other()])
-search(1); tt.flush(); assert sent.wait(120)
+search(1); tt.flush(); assert sent.wait()
 """
     process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database))
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate()
     assert (process.returncode, out, err) == (0, "1\n", "")
 
 
@@ -212,11 +210,11 @@ def test_a_collector_away_for_an_hour_and_back_gets_everything_once_in_bounded_m
     assert process.stdin is not None
     before, away = map(int, process.stdout.readline().split())
     receiver.start()
-    receiver.wait_until(lambda: len(receiver.spans) == receiver.counted == 20_000, 120)
+    receiver.wait_until(lambda: len(receiver.spans) == receiver.counted == 20_000)
     process.stdin.write("\n")
     process.stdin.flush()
     after = int(process.stdout.readline())
-    process.communicate(timeout=120)
+    process.communicate()
     assert set(receiver.spans.values()) == {1}
     assert receiver.counted == 20_000
     assert away - before < 40, "while it was away"
@@ -238,7 +236,7 @@ def test_after_a_kill_another_process_delivers_the_rest(paths: StorePaths, recei
     process = python(PROGRAM + "run(1); tt.flush(); sys.stdin.read()",
                      TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})  # fmt: skip
     receiver.wait_until(lambda: len(receiver.spans) == 5001 and receiver.counted >= 5001)
-    process.communicate(timeout=120)
+    process.communicate()
     known = spans_of(paths.database)
     assert set(receiver.spans) == known
     assert sum(receiver.spans.values()) + receiver.counted <= 2 * len(known) + 2 * 512
@@ -248,7 +246,7 @@ def test_many_processes_have_one_deliverer_at_a_time(paths: StorePaths, receiver
     variables = {"TOOLTRACE_STORE": str(paths.database), ENDPOINT: receiver.endpoint}
     processes = [python(PROGRAM + PATIENT + "run(500); tt.flush(); run(500)", **variables) for _ in range(5)]
     for process in processes:
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate()
         assert process.returncode == 0, err
     run(PATIENT + "run(1); delivered(5001)", paths.database, **{ENDPOINT: receiver.endpoint})
     receiver.wait_until(lambda: len(receiver.spans) == receiver.counted == 5001)
@@ -287,7 +285,7 @@ run(10); delivered(20); tt.shutdown()
 """
     process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})
     receiver.wait_until(lambda: len(receiver.spans) == receiver.counted == 20)
-    process.communicate(timeout=120)
+    process.communicate()
     assert set(receiver.spans.values()) == {1}
 
 
@@ -353,7 +351,7 @@ GIVEN_UP = "until(lambda: not any('tooltrace-export' in thread.name for thread i
 def test_a_missing_package_is_logged_once_and_loses_nothing(paths: StorePaths, receiver: HttpReceiver) -> None:
     code = "sys.modules['urllib3'] = None\nrun(5); tt.flush()\n" + GIVEN_UP + "run(5)"
     process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database), **{ENDPOINT: receiver.endpoint})
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate()
     assert process.returncode == 0
     assert err.count("pip install 'tooltrace-recorder[otlp]'") == 1
     run("run(1); delivered(11)", paths.database, **{ENDPOINT: receiver.endpoint})
@@ -368,7 +366,7 @@ def test_follow_delivers_records_of_other_processes_until_ctrl_c(paths: StorePat
     run("tt.configure(export=None); run(4)", paths.database)
     receiver.wait_until(lambda: len(receiver.spans) == receiver.counted == 4)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate()
     assert (process.returncode, err) == (0, "")
     assert "otlp-traces: 4 records delivered" in out
 
@@ -380,10 +378,9 @@ def follow(paths: StorePaths, receiver: HttpReceiver, *more: str) -> subprocess.
 
 
 def wait_for_cursor(paths: StorePaths) -> None:
-    names, deadline = ("otlp-traces", "otlp-logs", "otlp-metrics"), time.monotonic() + 120
+    names = "otlp-traces", "otlp-logs", "otlp-metrics"
     while True:
         made = [DestinationFiles.of(paths, name).load() for name in names]
         if all(cursor is not None and cursor.journals is not None for cursor in made):
             return
-        assert time.monotonic() < deadline, "no cursor was made"
         time.sleep(0.01)

@@ -122,7 +122,7 @@ def test_a_refused_signal_does_not_delay_the_others(
     process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database), **environment)
     arrived(receiver, but=fails, calls=1200, failures=200)
     other.wait_until(lambda: other.requests)
-    process.communicate(timeout=60)
+    process.communicate()
     assert left(paths, f"otlp-{fails}") > 0
     other.rule = lambda _signal, _message: None
     run("run(1); delivered(1201)", paths.database, **environment)
@@ -143,7 +143,7 @@ def test_nor_does_one_that_never_answers(paths: StorePaths, receiver: HttpReceiv
         process = python(PROGRAM + code, TOOLTRACE_STORE=str(paths.database), **environment)
         arrived(receiver, but=hangs, calls=1200, failures=200)
         assert left(paths, f"otlp-{hangs}") > 0
-        process.communicate(timeout=60)
+        process.communicate()
         assert process.returncode == 0
 
 

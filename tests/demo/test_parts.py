@@ -152,7 +152,7 @@ def test_permanent_errors_are_not_retried() -> None:
 
 
 def test_the_servers_paths_fail_as_named() -> None:
-    with serving({"os": "About os."}) as site, httpx.Client(base_url=site, trust_env=False, timeout=120) as web:
+    with serving({"os": "About os."}) as site, httpx.Client(base_url=site, trust_env=False, timeout=None) as web:
         assert web.get("/doc/os~1").json() == {"module": "os", "doc": "About os."}
         limited = [web.get("/limited/2/os~2") for _ in range(3)]
         assert [answer.status_code for answer in limited] == [429, 429, 200]

@@ -52,7 +52,7 @@ def test_the_program_of_a_framework_prints_what_the_page_shows(
     with model_server() as environment:
         done = subprocess.run(
             [sys.executable, "-c", program], cwd=tmp_path, env=os.environ | environment, capture_output=True, text=True,
-            check=False, timeout=120,
+            check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout == output

@@ -122,7 +122,7 @@ def test_the_code_of_a_page_runs_and_prints_the_shown_output(page: str, tmp_path
                 )  # fmt: skip
             else:
                 program = start_program(code, modules=("tooltrace",), environment=environment, directory=tmp_path)
-            printed, errors = program.communicate(timeout=600)
+            printed, errors = program.communicate()
             assert program.returncode == 0, errors
             assert not errors
             if next_kind == "text":

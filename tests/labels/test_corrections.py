@@ -72,7 +72,7 @@ def test_a_function_corrects_a_call_of_this_process(where: Path, readings: Any) 
     with tt.context(call_id="call_7"):
         tool()
     tt.correct(call_id="call_7", status="success", reason="a line of the log", labeler="ann")
-    assert tt.flush(120)
+    assert tt.flush(None)
     assert readings() == [("call_7", "success", None, "correction", "certain", "error")]
     with tt.connect(where) as db:
         assert db.execute("SELECT labeler, labeler_kind, reason FROM corrections").fetchall() == [
@@ -106,7 +106,7 @@ def test_labels_state_the_kind_of_their_labeler_and_target(where: Path) -> None:
     tt.label(call_id="c", correct=True)
     tt.label(span_id="ab", score=0.5, labeler="judge", labeler_kind="agent")
     tt.label(call_id="c", correct=False, labeler="check")
-    assert tt.flush(120)
+    assert tt.flush(None)
     with tt.connect(where) as db:
         found = db.execute("SELECT labeler, labeler_kind, target_kind FROM outcomes ORDER BY labeled_at").fetchall()
     assert found == [("human", "person", "call"), ("judge", "agent", "attempt"), ("check", None, "call")]

@@ -36,7 +36,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> Events:
     monkeypatch.setattr(logs_api, "_LOGGER_PROVIDER", provider)
 
     def read() -> list[ReadableLogRecord]:
-        assert tt.flush(120)
+        assert tt.flush(None)
         return list(exporter.get_finished_logs())
 
     return read
@@ -148,7 +148,7 @@ def test_without_a_provider_nothing_is_made(store: Path, monkeypatch: pytest.Mon
     assert not evaluation.is_wanted()
     tt.TraceLogger().record("t", 1, call_id="c")
     tt.label(call_id="c", correct=True)
-    assert tt.flush(120)
+    assert tt.flush(None)
     assert not evaluation._recent._items
 
 

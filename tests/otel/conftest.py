@@ -33,7 +33,7 @@ def logs(monkeypatch: pytest.MonkeyPatch) -> Logs:
     evaluation._recent._items.clear()
 
     def read() -> list[ReadableLogRecord]:
-        assert tt.flush(120)
+        assert tt.flush(None)
         return list(exporter.get_finished_logs())
 
     return read
@@ -50,7 +50,7 @@ def metered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Measured]
         otel_metric._histogram.cache_clear()
 
         def read() -> list[tuple[Any, Metric]]:
-            assert tt.flush(120)
+            assert tt.flush(None)
             data = reader.get_metrics_data()
             scopes = [] if data is None else data.resource_metrics[0].scope_metrics
             return [(scope, made) for scope in scopes for made in scope.metrics]

@@ -79,7 +79,7 @@ def run(source: str, folder: Path, name: str) -> None:
     file.write_text(textwrap.dedent(source))
     root = str(Path(tt.__file__).parent.parent)
     done = subprocess.run(
-        [sys.executable, str(file), str(folder / "tools.pickle")], capture_output=True, text=True, timeout=120, check=False,
+        [sys.executable, str(file), str(folder / "tools.pickle")], capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": root, "TOOLTRACE_STORE": str(folder / "t.duckdb")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

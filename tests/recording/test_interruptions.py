@@ -81,7 +81,7 @@ done = 0
 while handled < {least}:
     outer(); done += 1
 stop()
-tt.flush(60)
+tt.flush(None)
 open("made", "w").write(f"{{done}} {{handled}}")
 """,
     )
@@ -106,7 +106,7 @@ for _ in range(10):
     {act}
     while handled == before: pass
 stop()
-tt.flush(60)
+tt.flush(None)
 open("made", "w").write(f"{{done}} {{handled}}")
 """,
     )
@@ -141,7 +141,7 @@ done = 0
 while handled < least:
     outer(); done += 1
 stop()
-assert tt.flush(60)
+assert tt.flush(None)
 provider.force_flush()
 assert Counting.seen == done + handled, (Counting.seen, done, handled)
 open("made", "w").write(f"{done} {handled}")
@@ -194,11 +194,11 @@ recorder.FLUSH_SECONDS = 0.05  # the whole wait of a finalizer that interrupts a
 tt.configure(durability={durability!r}, queue_size=8, block_seconds=0.01)
 sys.settrace(at_each_line)
 for _ in range(20): outer()
-tt.flush(60)
+tt.flush(None)
 for _ in range(20): outer()
-tt.shutdown(60)
+tt.shutdown(None)
 outer()
-tt.flush(60)
+tt.flush(None)
 sys.settrace(None)
 open("made", "w").write(str(len(seen)))
 """,

@@ -44,7 +44,7 @@ def program(
         )  # fmt: skip
     else:
         process = start_program(source, modules=("tooltrace",), environment=environment, directory=tmp_path)
-    done = subprocess.CompletedProcess("program", 0, *process.communicate(timeout=120))
+    done = subprocess.CompletedProcess("program", 0, *process.communicate())
     done.returncode = process.returncode
     assert done.returncode == code, done.stderr
     made = records(tmp_path / store)
@@ -177,7 +177,7 @@ def hold():
     assert recorder.worker._acquire_permit(None)
     with recorder._attempts._lock, recorder.worker._writer._journal._lock:
         held.set()
-        release.wait(120)
+        release.wait()
     recorder.worker._permit.put(True)
 threading.Thread(target=hold, daemon=True).start()
 held.wait()
@@ -273,7 +273,7 @@ def test_a_deleted_working_directory_is_not_an_error(tmp_path: Path) -> None:
             where = tempfile.mkdtemp(); os.chdir(where); os.rmdir(where)
             assert tt.trace_tool(lambda: 5)() == 5
             """)],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, check=False,
         env={k: v for k, v in os.environ.items() if not k.startswith("TOOLTRACE_")} | {"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

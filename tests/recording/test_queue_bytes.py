@@ -33,7 +33,7 @@ def stalled(store: Path) -> Any:
     def configure(**options: Any) -> threading.Event:
         tt.configure(store=store, redact=redact, **options)
         tt.trace_tool(name="first")(lambda: "x")()
-        assert redact.began.wait(60), "the thread has the first call in hand"
+        assert redact.began.wait(), "the thread has the first call in hand"
         return redact.release
 
     yield configure
@@ -66,7 +66,7 @@ def test_a_caller_does_not_wait_for_a_queue_that_was_emptied_meanwhile(
     def look(_size: int) -> bool:
         looks.append(not looks)
         if looks[-1]:
-            assert tt.flush(60), "the thread has answered every caller that waits"
+            assert tt.flush(None), "the thread has answered every caller that waits"
         return looks[-1]
 
     monkeypatch.setattr(worker, "_is_full", look)
@@ -89,7 +89,7 @@ def test_a_caller_waits_for_bytes_to_leave_the_queue(stalled: Any, store: Path) 
     thread.start()
     assert not done.wait(0.2), "the queue has no room for all of them"
     release.set()
-    thread.join(60)
+    thread.join()
     assert tt.flush()
     assert sum(isinstance(record, ToolCall) for record in records(store)) == 21
 
@@ -155,10 +155,10 @@ def test_the_memory_of_many_huge_results_is_bounded(tmp_path: Path) -> None:
     for n in range(40):
         tool(n)
     print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
-    assert tt.flush(60)
+    assert tt.flush(None)
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        [sys.executable, "-c", textwrap.dedent(program)], cwd=tmp_path, capture_output=True, text=True,
         check=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert int(done.stdout) < 100, "MiB; 400 MB were returned"

@@ -20,7 +20,7 @@ def program(text: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(text)],
-        capture_output=True, text=True, timeout=120, check=False, cwd=Path(tt.__file__).parent.parent,
+        capture_output=True, text=True, check=False, cwd=Path(tt.__file__).parent.parent,
         env={**os.environ, **environment},
     )  # fmt: skip
 

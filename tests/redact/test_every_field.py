@@ -96,13 +96,13 @@ def test_a_record_of_this_process_has_no_secret_in_any_field(
     )  # fmt: skip
     calls(plant)
     judgements(plant)
-    tt.flush(60)
+    tt.flush(None)
     deliveries(plant, store)
     queries(plant, store)
     texts = {f"{kind.__name__}.{name}" for kind, fields in OWN_TEXTS.items() for name in fields}
     assert texts - plant.fields.keys() == CANNOT, "each other field has a secret above"
 
-    tt.shutdown(60)
+    tt.shutdown(None)
     receiver.wait_until(lambda: receiver.logs and receiver.spans)
     on_disk = "".join(
         file.read_text(errors="replace") for file in store.parent.rglob("*") if file.suffix in (".jsonl", ".json")

@@ -117,6 +117,6 @@ for _ in range(1500):
 """
     environment = {**os.environ, "PYTHONMALLOC": "debug"}
     ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False, env=environment
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment
     )
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -190,7 +190,7 @@ class Sinks:
         raise structlog.DropEvent
 
     def read(self) -> str:
-        assert tt.flush(120)
+        assert tt.flush(None)
         files = b"".join(p.read_bytes() for p in self.directory.rglob("*") if p.is_file())
         spans = "".join(s.to_json() for s in self.exporter.get_finished_spans())
         text = files.decode() + spans + "".join(self.lines)
@@ -210,7 +210,7 @@ def sinks(store: Path) -> Any:
     made = Sinks(store.parent)
     structlog.configure(processors=[made.log])
     yield made
-    tt.flush(120)
+    tt.flush(None)
     structlog.reset_defaults()
 
 

@@ -84,7 +84,7 @@ def test_markdown_and_json_need_no_template_engine(past):
     )  # fmt: skip
     for form in ("markdown", "json"):
         command = [sys.executable, "-c", code, "report", "--format", form, "--store", str(past)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from tests.grids import covering
+from tests.waiting import until_page as until
 from tooltrace.analysis.sides import Comparison
 from tooltrace.report import build_report, fixed_range
 from tooltrace.report.html import as_html
@@ -37,13 +37,6 @@ def made(past, demo, foul, built, tmp_path_factory):
     for name, text in texts.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return folder
-
-
-def until(page, expression: str) -> None:
-    deadline = time.monotonic() + 120
-    while not page.evaluate(expression):
-        assert time.monotonic() < deadline, expression
-        page.wait_for_timeout(50)
 
 
 def open_whole(page, file: Path) -> None:

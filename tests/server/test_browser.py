@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import SCREEN
 from tests.grids import covering
+from tests.waiting import until_page as until
 from tooltrace.analysis import query_store
 from tooltrace.report.i18n import Translations
 from tooltrace.report.numbers import figure
@@ -28,14 +28,6 @@ def failed(demo_store) -> str:
     """The span of an attempt of the demo that failed and was tried again, with the longest code."""
     rows = query_store(demo_store, "attempts", status="error", tool="fetch").dicts()
     return max(rows, key=lambda row: len(row["code"]))["span_id"]
-
-
-def until(page, expression: str, seconds: float = 120) -> None:
-    """Wait for it to be true. The policy forbids what Playwright's own waiting does: it evaluates text in the page."""
-    deadline = time.monotonic() + seconds
-    while not page.evaluate(expression):
-        assert time.monotonic() < deadline, expression
-        page.wait_for_timeout(50)
 
 
 def addresses(failed: str) -> dict[str, str]:

@@ -16,11 +16,12 @@ import pytest
 from tests.conftest import SCREEN
 from tests.grids import covering
 from tests.stores import create_empty_store
+from tests.waiting import until_page as until
 from tooltrace.core.records import Json, Outcome, Record, Span
 from tooltrace.server.site import Site
 
 from .conftest import UNSTARTED, call, running, write
-from .test_browser import AXE, SERIOUS, until
+from .test_browser import AXE, SERIOUS
 
 pytestmark = pytest.mark.long
 

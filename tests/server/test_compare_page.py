@@ -38,7 +38,7 @@ def history():
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     store = tmp_path_factory.mktemp("compared") / "compared.duckdb"
     write(create_empty_store(store), *history())
-    with running(Site.of(store, host="127.0.0.1")) as address, httpx.Client(base_url=address, timeout=120) as client:
+    with running(Site.of(store, host="127.0.0.1")) as address, httpx.Client(base_url=address, timeout=None) as client:
         yield client
 
 

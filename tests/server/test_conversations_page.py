@@ -16,13 +16,14 @@ import pytest
 
 from tests.grids import covering
 from tests.stores import create_empty_store
+from tests.waiting import until_page as until
 from tooltrace.core.records import Outcome
 from tooltrace.server.conversation_list import PAGE, loop_mark_id
 from tooltrace.server.list_state import ConversationListState
 from tooltrace.server.site import Site
 
 from .conftest import call, running, write
-from .test_browser import AXE, SERIOUS, until
+from .test_browser import AXE, SERIOUS
 from .test_hostile import NASTY, Parsed
 
 TALKS = 60
@@ -71,7 +72,7 @@ def address(store: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def client(address: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=address, timeout=120) as client:
+    with httpx.Client(base_url=address, timeout=None) as client:
         yield client
 
 
@@ -88,7 +89,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         for number in (1, 2, 3)
     ]  # fmt: skip
     write(create_empty_store(store), *records)
-    with running(Site.of(store, host="127.0.0.1")) as address, httpx.Client(base_url=address, timeout=120) as client:
+    with running(Site.of(store, host="127.0.0.1")) as address, httpx.Client(base_url=address, timeout=None) as client:
         yield client
 
 
@@ -323,7 +324,7 @@ def test_a_link_of_another_site_opens_the_pages(client):
 def test_addresses_have_the_prefix_of_the_proxy(store):
     with running(Site.of(store, host="127.0.0.1", prefix="/trace")) as address:
         for path in ("/conversations", "/conversations/rows", "/find?q=a", "/find/hits?q=a"):
-            text = httpx.get(f"{address}/trace{path}", timeout=120).text
+            text = httpx.get(f"{address}/trace{path}", timeout=None).text
             assert re.findall(r'(?:href|action|hx-get)="/(?!trace/|/)[^"]*"', text) == [], path
 
 

@@ -59,7 +59,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         ),
         *conversation("long", *({"tool": "again"} for _ in range(CALLS + 1))),
     )
-    with running(Site.of(store, host="127.0.0.1")) as address, httpx.Client(base_url=address, timeout=120) as client:
+    with running(Site.of(store, host="127.0.0.1")) as address, httpx.Client(base_url=address, timeout=None) as client:
         yield client
 
 

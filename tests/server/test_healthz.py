@@ -152,7 +152,7 @@ def test_a_check_that_does_not_end_is_reported_in_time(tmp_path: Path, monkeypat
     real = module.store_health
 
     def hanging(paths: StorePaths) -> Any:
-        release.wait(120)
+        release.wait()
         return real(paths)
 
     monkeypatch.setattr(module, "store_health", hanging)

@@ -178,7 +178,7 @@ async def test_a_query_started_before_an_invalidation_is_neither_shared_nor_cach
     def held(*question):
         answer = run(*question)
         begun.set()
-        assert go.wait(120)
+        assert go.wait()
         return answer
 
     monkeypatch.setattr(QueryCache, "_run", held)

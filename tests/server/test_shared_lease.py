@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from tests.waiting import until
 from tooltrace.errors import StoreMissing
 from tooltrace.server import shared_lease as module
 from tooltrace.server.shared_lease import SharedLease
@@ -32,13 +33,6 @@ def store(tmp_path: Path) -> Iterator[Path]:
 def use(lease: SharedLease, store: Path) -> object:
     with lease.session(open_store(store).version() or "", 1.0) as (session, _):
         return session
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "the condition was not met"
-        time.sleep(0.01)
 
 
 def is_free(store: Path) -> bool:
@@ -87,7 +81,7 @@ def test_panels_that_wait_for_a_store_that_cannot_be_opened_all_get_its_error(tm
     together = threading.Barrier(16)
 
     def panel(_: int) -> None:
-        together.wait(60)
+        together.wait()
         with pytest.raises(StoreMissing):
             use(lease, missing)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from .test_browser import until
+from tests.waiting import until_page as until
 
 pytestmark = pytest.mark.long
 

@@ -16,12 +16,13 @@ import httpx
 import pytest
 
 from tests.store.sandbox_program import answers_of_one_process
+from tests.waiting import until_page as until
 from tooltrace.analysis import catalogue, find, query_store
 from tooltrace.server.site import Site
 from tooltrace.store.sandbox import SandboxLimits
 
 from .conftest import call, running, write
-from .test_browser import AXE, SERIOUS, until
+from .test_browser import AXE, SERIOUS
 from .test_hostile import BREAKS_OUT, NASTY
 
 pytestmark = pytest.mark.long
@@ -158,10 +159,8 @@ def test_an_endless_statement_stops_at_its_limit(opened, page, faults):
     opened(limits=SandboxLimits(seconds=1))
     assert "Limits: 1 s" in page.inner_text("#q-help")
     assert "took longer than 1 s and was stopped" in refused(page, faults, ENDLESS)
-    deadline = time.monotonic() + 120
     run(page, TOOLS)
     while not page.is_visible("#result"):  # a busy machine takes longer than 1 s for this one too
-        assert time.monotonic() < deadline
         run(page, TOOLS)
     faults.clear()
     assert len(rows(page)) == 2
@@ -344,7 +343,7 @@ def test_a_running_statement_gets_503_at_shutdown(new_processes, tmp_path):
     with ThreadPoolExecutor(1) as pool:
         with running(Site.of(tmp_path / "asked.duckdb", host="127.0.0.1")) as address:
             before = children()
-            asked = pool.submit(httpx.post, f"{address}/sql/ask", data={"q": ENDLESS}, timeout=120)
+            asked = pool.submit(httpx.post, f"{address}/sql/ask", data={"q": ENDLESS}, timeout=None)
             while children() <= before and not asked.done():
                 time.sleep(0.01)
         assert asked.result().status_code == 503
@@ -358,12 +357,10 @@ def test_queued_statements_get_503_at_shutdown(new_processes, tmp_path, caplog):
     with ExitStack() as open_until:
         with running(Site.of(tmp_path / "asked.duckdb", host="127.0.0.1")) as address:
             before, host = len(children()), address.removeprefix("http://")
-            asked = [open_until.enter_context(closing(HTTPConnection(host, timeout=120))) for _ in range(5)]
+            asked = [open_until.enter_context(closing(HTTPConnection(host))) for _ in range(5)]
             for one in asked:
                 one.request("POST", "/sql/ask", body, {"Content-Type": "application/x-www-form-urlencoded"})
-            deadline = time.monotonic() + 120
             while len(children()) < before + 2:
-                assert time.monotonic() < deadline
                 httpx.get(f"{address}/calls/newest")  # and all that came before it was read
         assert [one.getresponse().status for one in asked] == [503] * 5
     assert [record.getMessage() for record in caplog.records if record.name.startswith("uvicorn")] == []

@@ -20,11 +20,11 @@ from benchmarks.story import (
     SLOW_TOOL,
     make_story,
 )
+from tests.waiting import until_page as until
 from tooltrace.server.query_cache import QueryCache
 from tooltrace.server.site import Site
 
 from .conftest import running
-from .test_browser import until
 
 pytestmark = pytest.mark.long
 DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
@@ -145,7 +145,7 @@ def test_one_query_feeds_the_verdict_the_table_of_incidents_and_the_marks(story_
         return real(cache, statement, *args, **named)
 
     monkeypatch.setattr(QueryCache, "_run", run)
-    with httpx.Client(base_url=story_server[0], timeout=300) as client:
+    with httpx.Client(base_url=story_server[0], timeout=None) as client:
         for path, parts in (
             ("/?since=6d", ("verdict", "panel/incidents", "panel/timeline")),
             (f"/tool?name={BROKEN_TOOL}&since=6d", ("verdict", "panel/timeline")),

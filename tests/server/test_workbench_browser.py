@@ -9,10 +9,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.stores import create_empty_store
+from tests.waiting import until_page as until
 from tooltrace.server.site import Site
 
 from .conftest import call, running, write
-from .test_browser import AXE, SERIOUS, until
+from .test_browser import AXE, SERIOUS
 
 pytestmark = pytest.mark.long
 

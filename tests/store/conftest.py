@@ -111,7 +111,7 @@ def run(child: Callable[..., subprocess.Popen[str]]) -> Callable[..., str]:
 
     def run(code: str, *arguments: str, code_expected: int = 0) -> str:
         process = child(code, *arguments)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate()
         assert process.returncode == code_expected, err
         return out.strip()
 

@@ -33,6 +33,6 @@ def answers_of_one_process(store: Path, texts: Sequence[str], limits: SandboxLim
     """Return the columns and rows of each statement, or the message of its refusal."""
     given = json.dumps([str(store), {name: getattr(limits, name) for name in limits.__dataclass_fields__}, texts])
     process = start_program(PROGRAM, modules=("tooltrace", "tooltrace.store.reader"))
-    out, errors = process.communicate(given, timeout=600)
+    out, errors = process.communicate(given)
     assert process.returncode == 0, errors
     return json.loads(out)

@@ -49,7 +49,7 @@ def run(
     inject = f"inject={calls}:error=EIO:when={when}"
     return subprocess.run(
         ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={calls}", *places, "-e", inject, sys.executable, *command],
-        capture_output=True, text=True, timeout=180, check=False, cwd=ROOT, env={**os.environ, "TOOLTRACE_STRICT": ""},
+        capture_output=True, text=True, check=False, cwd=ROOT, env={**os.environ, "TOOLTRACE_STRICT": ""},
     )  # fmt: skip
 
 

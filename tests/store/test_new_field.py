@@ -119,14 +119,14 @@ tt.configure(store=sys.argv[1])
 later = tt.trace_tool(name="later")(lambda n: n)
 for n in range(20):
     later(n)
-assert tt.flush(60)
+assert tt.flush(None)
 try:
     tt.connect(sys.argv[1]).__enter__()
 except StoreError as error:
     assert f"another schema ({sys.argv[2]})" in str(error), error
 else:
     raise AssertionError("it was not refused")
-tt.shutdown(60)
+tt.shutdown(None)
 """
 
 USE = """

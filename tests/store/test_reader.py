@@ -63,7 +63,7 @@ def test_a_store_that_is_being_rebuilt_is_waited_for(
 
     reader = threading.Thread(target=read)
     reader.start()
-    assert waiting.wait(120)
+    assert waiting.wait()
     away.rename(store.database)
     rebuilding.release()
     reader.join()
@@ -271,7 +271,7 @@ def test_processes_write_fold_and_read_at_once(
     writers = [child(dedent(goes_on) + dedent(write_some), str(number)) for number in range(4)]
     others = [child(read_some), child(read_some), child(fold_some)]
     # The writers go on until the readers and the fold have had their rounds: neither is starved.
-    results = [process.communicate(timeout=300) for process in others + writers]
+    results = [process.communicate() for process in others + writers]
     errors = [
         line for _, error in results for line in error.splitlines() if not line.startswith("waiting for the store")
     ]

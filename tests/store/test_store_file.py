@@ -131,7 +131,7 @@ def test_a_tool_runs_although_the_default_store_is_another_file(tmp_path: Path, 
     before = content(tmp_path)
     done = subprocess.run(
         [sys.executable, "-c", "import tooltrace as tt; print(tt.trace_tool(lambda: 5)()); tt.flush()"],
-        env={**os.environ, "TOOLTRACE_STORE": str(path)}, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True,
+        env={**os.environ, "TOOLTRACE_STORE": str(path)}, cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "5\n"
     assert f"tooltrace stores no calls: {path} is {FOREIGN[kind][1]}" in done.stderr
@@ -154,7 +154,7 @@ print([tt.trace_tool(lambda: 5)() for _ in range(3)], tt.flush(5))
 """
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={**os.environ, "TOOLTRACE_STORE": str(path)}, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True,
+        env={**os.environ, "TOOLTRACE_STORE": str(path)}, cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "[5, 5, 5] False\n"
     reason = (

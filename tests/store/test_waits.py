@@ -206,7 +206,7 @@ def test_a_step_ends_soon_where_a_reader_waits(
         assert first is not None
         assert 0 < first.rows < 300
         assert not folding.complete
-        assert had.wait(120), "the reader did not get the lock after the step"
+        assert had.wait(), "the reader did not get the lock after the step"
     lock.release()
     reader.join()
 
@@ -245,7 +245,7 @@ def test_two_readers_of_a_large_backlog_share_its_fold(
     for reader in readers:
         reader.start()
     for reader in readers:
-        reader.join(120)
+        reader.join()
     assert seen == [(300, 300)] * 2
     assert fold_marker.unfolded_bytes(store) <= 4096
 

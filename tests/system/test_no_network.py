@@ -21,7 +21,7 @@ import tooltrace as tt
 tool = tt.trace_tool(name="t")(lambda n: n)
 for n in range(20):
     tool(n)
-assert tt.flush(60)
+assert tt.flush(None)
 with tt.connect() as db:
     assert db.execute("SELECT count(*) FROM tool_calls").fetchall() == [(20,)]
 tt.query("failure_rate").rows
@@ -48,8 +48,6 @@ def test_no_process_connects_to_a_host(tmp_path: Path) -> None:
         "-c",
         PROGRAM,
     ]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path, env=environment
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     assert [line for line in log.read_text().splitlines() if "AF_INET" in line] == []

@@ -144,7 +144,6 @@ class Environment:
             [str(self.bin / command[0]), *command[1:]],
             capture_output=True,
             text=True,
-            timeout=300,
             cwd=self.site.parent,
             env={**os.environ, "TOOLTRACE_STORE": str(self.site.parent / "calls.duckdb")},
         )

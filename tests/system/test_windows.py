@@ -30,7 +30,7 @@ for name in dir(os):
 def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """The result of ``code`` on the simulated system, in ``folder``, with the store of an unconfigured process there."""
     command = [sys.executable, "-c", SIMULATION + code]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder, env={"PATH": ""})
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env={"PATH": ""})
 
 
 def test_tools_run_without_a_history(tmp_path: Path) -> None:

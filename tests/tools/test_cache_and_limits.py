@@ -217,7 +217,7 @@ def test_the_limit_is_exact_with_many_threads(calls: Calls) -> None:
     registry.register(tool, cache=True)
 
     def worker(thread: int) -> list[tt.ToolResponse]:
-        barrier.wait(120)
+        barrier.wait()
         return [registry.execute("tool", {"n": n % 10}, call_id=f"{thread}-{n}") for n in range(25)]
 
     with ThreadPoolExecutor(8) as pool:

@@ -274,7 +274,7 @@ async def test_a_blocking_tool_does_not_block_the_loop(store: Any) -> None:
 
     def blocking() -> None:
         threads.append(threading.get_ident())
-        assert go.wait(120)
+        assert go.wait()
 
     task = asyncio.create_task(ToolRegistry([blocking]).aexecute("blocking"))
     while not threads:

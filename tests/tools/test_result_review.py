@@ -122,7 +122,7 @@ def test_another_process_resumes_with_the_decision(tmp_path: Path) -> None:
     )
     for step in steps:
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM + step, str(store)], capture_output=True, text=True, check=False, timeout=120
+            [sys.executable, "-c", PROGRAM + step, str(store)], capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
     assert done.stdout == "a: 7\n"

@@ -33,7 +33,7 @@ def receiving(tmp_path: Path) -> Iterator[Receiving]:
         receiver = Receiver(Settings(store=store, service_name="receiver", capture=capture), ReceiverLimits(**limits))
         site = Site.of(store, host="127.0.0.1", names=names, token=token)
         ports, end = start(receiver, site)
-        client = httpx.Client(timeout=120, trust_env=False)
+        client = httpx.Client(timeout=None, trust_env=False)
         ends.append(lambda: (client.close(), end(), receiver.close()) and None)
         return Running(store, ports, receiver, client)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -84,12 +83,12 @@ def start(receiver: Receiver, site: Site) -> tuple[Ports, Callable[[], None]]:
 
     thread = threading.Thread(target=asyncio.run, args=(main(),))
     thread.start()
-    assert listening.wait(120), "the receiver did not start"
+    assert listening.wait(), "the receiver did not start"
 
     def end() -> None:
         loop, stop = loops[0]
         loop.call_soon_threadsafe(stop.set)
-        thread.join(120)
+        thread.join()
         assert not thread.is_alive(), "the receiver did not end"
 
     return found[0], end
@@ -108,11 +107,3 @@ def made(number: int, **given: Any) -> ToolCall:
 
 def span(number: int, **given: Any) -> SpanData:
     return encode(made(number, **given))
-
-
-def until(condition: Callable[[], bool], seconds: float = 120) -> None:
-    """Wait until it holds."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never came about"
-        time.sleep(0.005)

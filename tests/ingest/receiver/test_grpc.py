@@ -17,7 +17,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
 
 from tests.ingest.receiver import wire
-from tests.ingest.receiver.running import Receiving, Running, made, span, until
+from tests.ingest.receiver.running import Receiving, Running, made, span
+from tests.waiting import until
 
 TRACES = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 METRICS = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"

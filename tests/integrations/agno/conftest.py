@@ -40,7 +40,7 @@ def installed() -> Iterator[None]:
 @pytest.fixture
 def gates(store: Path) -> Callable[[], list[Gate]]:
     def read() -> list[Gate]:
-        assert tt.flush(120)
+        assert tt.flush(None)
         files = StorePaths.of(store).journal.glob("*.jsonl")
         records = [decode(line) for file in files for line in file.read_bytes().splitlines(keepends=True)]
         return [record for record in records if isinstance(record, Gate)]

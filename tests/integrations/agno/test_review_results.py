@@ -46,7 +46,7 @@ def test_the_models_message_is_recorded(agent_of: Callable, store: Path) -> None
     by_id["c1"].reject("no")
     by_id["c4"].set_external_execution_result("done")
     go_on(agent, "run", output)
-    assert tt.flush(120)
+    assert tt.flush(None)
     files = StorePaths.of(store).journal.glob("*.jsonl")
     records = [decode(line) for file in files for line in file.read_bytes().splitlines(keepends=True)]
     messages_by_call = {record.call_id: record for record in records if isinstance(record, Message)}
@@ -158,7 +158,7 @@ def test_the_store_has_each_question_once(agent_of: Callable, store: Path) -> No
     output.requirements[0].confirm()
     go_on(agent, "run", output)
     agent.run("go", session_id="s")
-    tt.flush(120)
+    tt.flush(None)
     with tt.connect(store) as db:
         gates = db.execute("SELECT call_id, kind, decision FROM gates ORDER BY call_id").fetchall()
         rows = db.execute("SELECT call_id, ending, seen_text FROM tool_calls ORDER BY started_at").fetchall()

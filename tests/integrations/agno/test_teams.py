@@ -125,7 +125,7 @@ def test_the_models_message_belongs_to_the_outer_call(agent_of: Callable, store:
         return f"it said {inner.run(question).content}"
 
     agent_of([ask], [("ask", {"question": "?"}, "call_1")], name="outer").run("go")
-    tt.flush(120)
+    tt.flush(None)
     with tt.connect(store) as db:
         seen = db.execute("SELECT tool, seen_text FROM tool_calls ORDER BY started_at").fetchall()
     assert seen == [("ask", "it said three"), ("add", "3")]

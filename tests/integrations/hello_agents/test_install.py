@@ -135,4 +135,4 @@ def test_the_package_is_imported_by_install_alone():
         "assert 'hello_agents' not in sys.modules; ours.remove(); assert 'hello_agents' not in sys.modules; "
         "ours.install(); assert 'hello_agents' in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code], check=True)

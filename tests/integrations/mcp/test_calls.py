@@ -299,7 +299,7 @@ async def test_a_cancelled_call_has_not_failed(calls: Calls) -> None:
             await task
     (call,) = calls()
     assert (call.status, call.ending) == (None, "cancelled")
-    assert get_recorder().worker.wait_until_written(60)
+    assert get_recorder().worker.wait_for_queue(None)
 
 
 @pytest.mark.processes
