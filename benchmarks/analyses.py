@@ -20,7 +20,7 @@ import tooltrace as tt
 from benchmarks.history import make_history
 from benchmarks.phoenix import BINS, BINS_NAME, QUESTIONS, RIVAL, make_phoenix, require_same, sqlite
 from tooltrace.analysis import catalogue
-from tooltrace.store.reader import open_reader
+from tooltrace.store.read.reader import open_reader
 from tooltrace.store.result import QueryResult, Statement, result_of
 
 AIM_MS = 2000.0

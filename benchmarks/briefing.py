@@ -22,9 +22,9 @@ import tooltrace as tt
 from tooltrace.analysis.briefing import CHARACTERS_PER_TOKEN
 from tooltrace.core.records import ToolCall
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 
 TASKS = 3
 """Tasks of a conversation."""

@@ -28,8 +28,8 @@ from tooltrace.clickhouse.sql.functions import SETTINGS
 from tooltrace.clickhouse.stats import store_stats
 from tooltrace.clickhouse.tables import Tables
 from tooltrace.otel import attributes as names
-from tooltrace.store.reader import open_reader
-from tooltrace.store.schema import RECORDS
+from tooltrace.store.database.schema import RECORDS
+from tooltrace.store.read.reader import open_reader
 from tooltrace.store.url import Address
 
 TABLES = {table.name: table.columns for table in RECORDS.values()}

@@ -22,9 +22,9 @@ from benchmarks import rivals
 from benchmarks.bare_span import in_bare_span
 from benchmarks.payloads import Payload, payloads
 from benchmarks.rounds import BURST, Figure, burst, digits, figure, frozen_heap, geometric_mean
-from tooltrace.store.journal_format import WIRE_NAMES
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import ATTEMPTS, column_ddl, quote_identifier, quote_literal
+from tooltrace.store.database.schema import ATTEMPTS, column_ddl, quote_identifier, quote_literal
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import WIRE_NAMES
 
 ROWS: Final = 20_000
 INSERTED: Final = 5_000

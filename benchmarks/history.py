@@ -10,11 +10,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchmarks.apart import apart
-from tooltrace.store import hashes
-from tooltrace.store.connection import attach, connect, detach
-from tooltrace.store.migrations import migrate
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import STORE
+from tooltrace.store.database import hashes
+from tooltrace.store.database.connection import attach, connect, detach
+from tooltrace.store.database.migrations import migrate
+from tooltrace.store.database.schema import STORE
+from tooltrace.store.files.paths import StorePaths
 
 DAYS = 30
 

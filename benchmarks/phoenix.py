@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from tooltrace.store.reader import open_reader
+from tooltrace.store.read.reader import open_reader
 from tooltrace.store.result import QueryResult
 
 try:

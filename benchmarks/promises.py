@@ -25,7 +25,7 @@ import tooltrace as tt
 from benchmarks import crowd
 from tooltrace.normalize import normalize
 from tooltrace.redact.redaction import Redaction
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
 
 END_SECONDS = 2.0
 """A process that ends waits this long at most for a receiver; a server for its clients."""

@@ -18,10 +18,10 @@ import tooltrace as tt
 from benchmarks import rivals
 from tooltrace.core.records import ToolCall
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 
 
 def calls_to_rows(folder: Path, calls: int) -> tuple[float, int, int]:
@@ -78,7 +78,7 @@ def backlog(folder: Path, rows: int, *, in_background: bool = False) -> tuple[fl
         for lines in _lines(rows):
             journal.write(lines)
     if in_background:  # it folds everything and ends, because no process records into the store
-        subprocess.run([sys.executable, "-W", "ignore", "-m", "tooltrace.store.background", store], check=True)
+        subprocess.run([sys.executable, "-W", "ignore", "-m", "tooltrace.store.fold.background", store], check=True)
         assert not any(StorePaths.of(store).journals().values())
     done = subprocess.run([sys.executable, "-c", _FIRST_QUESTION, store], capture_output=True, check=True, text=True)
     found, wall, cpu, peak = map(float, done.stdout.split())

@@ -24,8 +24,8 @@ from typing import Any, Literal
 
 import tooltrace as tt
 from benchmarks.history import make_history_apart
-from tooltrace.store import reader
-from tooltrace.store.file_lock import Lock
+from tooltrace.store.files.file_lock import Lock
+from tooltrace.store.read import reader
 
 PAUSE_SECONDS = 0.5
 """Seconds between two questions."""

@@ -32,8 +32,8 @@ from tooltrace.cli import cli
 from tooltrace.core.fields import attributes_of, content_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, SavedQuery, Span, ToolCall
 from tooltrace.otel.catalog import ATTRIBUTES, SOURCES, Attribute, Signal
-from tooltrace.store.documented_tables import documented_tables
-from tooltrace.store.macros import MACROS
+from tooltrace.store.database.documented_tables import documented_tables
+from tooltrace.store.database.macros import MACROS
 
 REFERENCE = Path(__file__).parent / "reference"
 LEVELS = ("required", "conditionally required", "recommended", "opt-in", "custom")

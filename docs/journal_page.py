@@ -11,7 +11,7 @@ from docs.markdown import table
 from tooltrace.core.fields import Field, fields_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, SavedQuery, Span, ToolCall
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.journal_format import KINDS, WIRE_NAMES, LineError, decode, encode
+from tooltrace.store.journal.line_format import KINDS, WIRE_NAMES, LineError, decode, encode
 
 TYPES: Final[dict[Any, dict[str, Any]]] = {
     str: {"type": "string"},

@@ -11,8 +11,8 @@ from typing import IO, Final, cast
 
 from tooltrace.errors import ConfigError
 from tooltrace.exporters.protocol import Refused
-from tooltrace.store.scratch import PrivateFolder, sweep_file
-from tooltrace.store.syncing import sync_directory
+from tooltrace.store.files.scratch import PrivateFolder, sweep_file
+from tooltrace.store.files.syncing import sync_directory
 
 STANDARD: Final = Path("-")
 """The path that means standard output."""

@@ -25,8 +25,8 @@ from tooltrace.core.spreadsheet import FORMULA_STARTS, QUOTED_BY
 from tooltrace.errors import ConfigError
 from tooltrace.exporters.atomic_file import STANDARD, AtomicFile, require_path
 from tooltrace.exporters.protocol import Target
-from tooltrace.store.journal_format import KINDS
-from tooltrace.store.schema import RECORDS
+from tooltrace.store.database.schema import RECORDS
+from tooltrace.store.journal.line_format import KINDS
 
 _TABLES: Final = {record: RECORDS[kind].public for kind, record in KINDS.items()}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from tooltrace.core.records import Record
 from tooltrace.exporters.atomic_file import AtomicFile, require_path
 from tooltrace.exporters.protocol import Target
-from tooltrace.store.journal_format import PREFIX_BYTES, encode
+from tooltrace.store.journal.line_format import PREFIX_BYTES, encode
 
 
 class JsonLines:

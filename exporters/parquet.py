@@ -28,10 +28,10 @@ from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.exporters.atomic_file import require_path
 from tooltrace.exporters.protocol import Refused, Target
-from tooltrace.store.flock import LOCK_EX, flock
-from tooltrace.store.journal_format import KINDS
-from tooltrace.store.schema import ATTEMPTS, JSON, RECORDS, TEXT, Table, quote_identifier, quote_literal
-from tooltrace.store.scratch import PrivateFolder, sweep_file
+from tooltrace.store.database.schema import ATTEMPTS, JSON, RECORDS, TEXT, Table, quote_identifier, quote_literal
+from tooltrace.store.files.flock import LOCK_EX, flock
+from tooltrace.store.files.scratch import PrivateFolder, sweep_file
+from tooltrace.store.journal.line_format import KINDS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -115,7 +115,7 @@ class ParquetFolder(Parquet):
         self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def _publish(self) -> None:
-        from tooltrace.store.connection import connect
+        from tooltrace.store.database.connection import connect
 
         with _locked(self._path), connect() as con:
             for kind, file in self._files.items():
@@ -146,7 +146,7 @@ class ParquetFile(Parquet):
 
     def _replace(self, files: Mapping[str, Path]) -> None:
         """Replace the file of each kind by the waiting records, in this order."""
-        from tooltrace.store.connection import connect
+        from tooltrace.store.database.connection import connect
 
         with connect() as con:
             for kind in files:

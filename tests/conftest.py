@@ -28,8 +28,8 @@ from tooltrace import faults as faults_module
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.faults import faults
 from tooltrace.recording import config
-from tooltrace.store.journal_format import decode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import decode
 
 Calls = Callable[[], list[ToolCall]]
 SCREEN = {"width": 1280, "height": 900}

@@ -1,6 +1,6 @@
 """Instances of DuckDB that are used again: a connection to a new one takes five times the CPU time, 30 ms instead of 6.
 
-``tooltrace.store.connection.connect`` is given a connection to an instance that nobody is connected to any more. It finds
+``tooltrace.store.database.connection.connect`` is given a connection to an instance that nobody is connected to any more. It finds
 what a new one has: an empty database in memory, nothing attached, and the settings of a new one. ``Instances.end`` compares
 these. An instance is not used again after a function in Python was registered in it, or where it cannot be restored.
 """

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tooltrace.core.records import Record
-from tooltrace.store import connection, fold_step, merge, migrations, rewrite
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import STORE, quote_literal
+from tooltrace.store.database import connection, migrations, rewrite
+from tooltrace.store.database.schema import STORE, quote_literal
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold import fold_step
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.upkeep import merge
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

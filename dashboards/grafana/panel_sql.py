@@ -23,7 +23,7 @@ from tooltrace.clickhouse.sql.functions import SETTINGS
 from tooltrace.clickhouse.sql.rewrites import TempTable
 from tooltrace.clickhouse.sql.translate import TranslatedQuery, to_clickhouse
 from tooltrace.errors import QueryError
-from tooltrace.store.views import NAMES
+from tooltrace.store.database.views import NAMES
 
 DATABASE: Final = "${database:raw}"
 TOOL: Final = "${tool:percentencode}"

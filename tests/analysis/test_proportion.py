@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from tooltrace.analysis.proportion import ClusterCounts, ClusterSums, Proportion, wilson
-from tooltrace.store.macros import create_macros
+from tooltrace.store.database.macros import create_macros
 
 CLUSTERS = st.lists(
     st.tuples(st.integers(1, 40), st.integers(0, 40)).map(lambda pair: (pair[0], min(pair))), min_size=1, max_size=60

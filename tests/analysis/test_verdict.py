@@ -28,7 +28,7 @@ from tooltrace.analysis.verdict import (
 )
 from tooltrace.report.i18n import Translations
 from tooltrace.report.sentences import as_data, as_text
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
 
 EN, ZH = Translations("en"), Translations("zh")
 END = datetime(2026, 3, 29, 12, tzinfo=UTC)

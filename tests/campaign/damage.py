@@ -11,9 +11,9 @@ from pathlib import Path
 from tests.campaign.processes import Agent
 from tests.campaign.trial import Stored, Trial
 from tooltrace.errors import TooltraceError
-from tooltrace.store.doctor import mend
-from tooltrace.store.fold import fold
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.upkeep.doctor import mend
 
 
 def flip(choose: random.Random, file: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from tests.campaign.processes import Agent
 from tests.campaign.trial import Trial, checked
 from tests.exporters.otlp.receiver import Answer, HttpReceiver
-from tooltrace.store.reader import open_reader
+from tooltrace.store.read.reader import open_reader
 
 DELIVERY_SECONDS = 120
 """Maximum seconds until a working receiver has every record."""

@@ -16,10 +16,10 @@ from tests.stores import create_empty_store, write_records
 from tooltrace.cli import cli
 from tooltrace.core.records import Outcome, Record, ToolCall
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 HOSTILE = "\x1b[31mred\x1b[0m \x1b]0;title\x07[bold]not bold[/bold] \x9b2J\u202eback\r\nnext"

@@ -14,11 +14,11 @@ from click.testing import CliRunner
 from tests.cli.conftest import read_terminal
 from tooltrace.cli import cli, folding
 from tooltrace.core.records import ToolCall
-from tooltrace.store.file_lock import Lock
-from tooltrace.store.fold_marker import unfolded_bytes
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.file_lock import Lock
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.fold_marker import unfolded_bytes
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 
 
 def backlog(folder: Path) -> Path:

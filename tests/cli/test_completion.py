@@ -13,9 +13,9 @@ from click.shell_completion import ShellComplete
 
 from tests.stores import create_empty_store
 from tooltrace.cli import cli
-from tooltrace.store.fold import fold
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.tool_names import tools_at_once
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.read.tool_names import tools_at_once
 
 
 def offered(*words: str) -> list[str]:

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from tests.stores import create_empty_store
 from tooltrace.cli import cli
 from tooltrace.core.records import Json, Outcome, Span, ToolCall
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

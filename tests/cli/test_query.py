@@ -9,7 +9,7 @@ import json
 import pytest
 
 from tooltrace.analysis import catalogue, find
-from tooltrace.store.macros import with_definitions
+from tooltrace.store.database.macros import with_definitions
 
 pytestmark = pytest.mark.usefixtures("history")
 FORMATS = ["table", "json", "csv", "markdown"]

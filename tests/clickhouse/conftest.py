@@ -27,9 +27,9 @@ else:
     from tooltrace.clickhouse.views import apply
     from tooltrace.core.records import Record
     from tooltrace.exporters.otlp_records import RecordEncoder
-    from tooltrace.store.history import _record
-    from tooltrace.store.reader import open_reader
-    from tooltrace.store.schema import RECORDS
+    from tooltrace.store.database.schema import RECORDS
+    from tooltrace.store.read.history import _record
+    from tooltrace.store.read.reader import open_reader
 
 Fill = Callable[..., Any]
 

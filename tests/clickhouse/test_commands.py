@@ -14,7 +14,7 @@ from benchmarks.history import make_history
 from tests.clickhouse.compare import address, same
 from tests.clickhouse.conftest import Fill, records_of
 from tooltrace.cli import cli
-from tooltrace.store.reader import open_reader
+from tooltrace.store.read.reader import open_reader
 
 
 @pytest.fixture(scope="module")

@@ -18,11 +18,11 @@ from tooltrace.analysis import catalogue, find
 from tooltrace.clickhouse.query import connect
 from tooltrace.core.records import Correction, Gate, Message, Outcome, Record, ToolCall
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
-from tooltrace.store.schema import ATTEMPTS
+from tooltrace.store.database.schema import ATTEMPTS
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.read.reader import open_reader
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WORDS = [

@@ -13,7 +13,7 @@ from benchmarks.history import make_history
 from tests.clickhouse.compare import both, differences
 from tests.clickhouse.conftest import Fill, records_of
 from tooltrace.analysis import catalogue, find
-from tooltrace.store.reader import open_reader
+from tooltrace.store.read.reader import open_reader
 
 ROWS = 200_000
 FEW = 8_000

@@ -31,7 +31,7 @@ from tooltrace.ingest.spans import Assembler
 from tooltrace.otel.otlp.from_proto import spans_from_proto
 from tooltrace.otel.otlp.to_proto import spans_to_proto
 from tooltrace.recording.settings import Settings
-from tooltrace.store.reader import open_reader
+from tooltrace.store.read.reader import open_reader
 from tooltrace.store.url import Address
 
 CALLS = 300

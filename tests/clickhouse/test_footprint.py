@@ -14,10 +14,10 @@ from tests.clickhouse.compare import both, differences
 from tests.clickhouse.conftest import Fill
 from tests.stores import create_empty_store
 from tooltrace.core.records import Record, Span, ToolCall
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.read.reader import open_reader
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SHAPES = (

@@ -13,10 +13,10 @@ from tests.clickhouse.conftest import Fill
 from tests.queries.loop_histories import counted, honest, honest_counts, planted, records
 from tests.stores import create_empty_store
 from tooltrace.core.records import Outcome
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.read.reader import open_reader
 
 LOOPS = "loops"
 

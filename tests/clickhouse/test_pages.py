@@ -15,8 +15,8 @@ from tooltrace.analysis import catalogue, find, query_store
 from tooltrace.clickhouse.plan_check import require_allowed_tables
 from tooltrace.clickhouse.sql.translate import TranslatedQuery, to_clickhouse
 from tooltrace.errors import QueryError
+from tooltrace.store.database.views import NAMES
 from tooltrace.store.sandbox import SandboxLimits
-from tooltrace.store.views import NAMES
 
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("starlette")

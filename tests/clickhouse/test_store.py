@@ -25,7 +25,7 @@ from tooltrace.core.records import Outcome
 from tooltrace.errors import BadParameter, ConfigError, QueryError, StoreError, StoreMissing
 from tooltrace.labels.from_file import LabelFileReport, unmatched
 from tooltrace.store.base import open_store
-from tooltrace.store.reader import open_reader
+from tooltrace.store.read.reader import open_reader
 from tooltrace.store.url import Address, address_of
 
 ROWS = 600

@@ -24,9 +24,9 @@ from tooltrace.clickhouse.rows import as_text
 from tooltrace.clickhouse.sql.translate import to_clickhouse
 from tooltrace.core.records import ToolCall
 from tooltrace.errors import QueryError
-from tooltrace.store.connection import connect as memory
-from tooltrace.store.macros import create_macros, with_definitions
-from tooltrace.store.views import NAMES
+from tooltrace.store.database.connection import connect as memory
+from tooltrace.store.database.macros import create_macros, with_definitions
+from tooltrace.store.database.views import NAMES
 
 
 @pytest.fixture(scope="module")

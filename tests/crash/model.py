@@ -10,10 +10,10 @@ from pathlib import Path
 
 import tooltrace as tt
 from tests.crash.program import Reporting, deliver
-from tooltrace.store.connection import opened
+from tooltrace.store.database.connection import opened
+from tooltrace.store.database.schema import STORE
 from tooltrace.store.duckdb_store import DuckDBStore
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import STORE
+from tooltrace.store.files.paths import StorePaths
 
 STORE_NAME = "store.duckdb"
 BACKUP_NAME = "backup.duckdb"

@@ -18,12 +18,12 @@ from typing import Any
 import tooltrace as tt
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.delivery.delivery import Delivery
-from tooltrace.store.background import BackgroundFold
-from tooltrace.store.backup import backup, restore
-from tooltrace.store.delivery_cursors import DestinationFiles
-from tooltrace.store.fold import fold
-from tooltrace.store.prune import prune
-from tooltrace.store.retention import PrunePolicy
+from tooltrace.store.fold.background import BackgroundFold
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.delivery_cursors import DestinationFiles
+from tooltrace.store.upkeep.backup import backup, restore
+from tooltrace.store.upkeep.prune import prune
+from tooltrace.store.upkeep.retention import PrunePolicy
 
 WAIT = 60.0
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.exporters.otlp.receiver import GrpcReceiver, HttpReceiver
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from tooltrace.delivery.retry import RetryPolicy
 from tooltrace.exporters.protocol import Destination, Target
 from tooltrace.exporters.registry import create
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.delivery_cursors import DestinationFiles
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.delivery_cursors import DestinationFiles
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 QUICK = RetryPolicy(first=0.01, longest=0.05)

@@ -18,12 +18,12 @@ from tests.stores import write_records as write
 from tooltrace.core.records import Loss, Outcome
 from tooltrace.exporters.protocol import Unavailable
 from tooltrace.faults import faults
-from tooltrace.store.delivery_cursors import DestinationFiles, destinations
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import decode, encode
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.delivery_cursors import DestinationFiles, destinations
+from tooltrace.store.journal.line_format import decode, encode
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.read.reader import open_reader
 
 
 @pytest.fixture(autouse=True)
@@ -377,7 +377,7 @@ def test_a_cursor_that_cannot_be_read_costs_no_record(paths: StorePaths, receive
 def test_a_lagging_destination_drops_the_oldest_records_and_counts_them(
     paths: StorePaths, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tooltrace.store import delivery_cursors
+    from tooltrace.store.journal import delivery_cursors
 
     sender = delivery(paths, otlp(receiver.endpoint))
     write(paths, *(made(number) for number in range(30)))

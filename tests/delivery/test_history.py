@@ -24,10 +24,10 @@ from tooltrace.delivery.backfill import Progress, ProgressFile, Replay, export_t
 from tooltrace.errors import StoreError, StoreMissing
 from tooltrace.exporters.protocol import Unavailable
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.delivery_cursors import DestinationFiles
-from tooltrace.store.fold import fold
-from tooltrace.store.history import History
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.delivery_cursors import DestinationFiles
+from tooltrace.store.read.history import History
 
 EVERY: list[Record] = [
     made(1, confidence=0.5, retryable=False, result=Json('{"a":[1,null]}'), attempt=2),

@@ -15,10 +15,10 @@ import pytest
 
 from tests.delivery.shared import python
 from tests.exporters.otlp.receiver import Answer, HttpReceiver
-from tooltrace.store.delivery_cursors import DestinationFiles
-from tooltrace.store.fold import fold
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.delivery_cursors import DestinationFiles
+from tooltrace.store.read.reader import open_reader
 
 pytestmark = [pytest.mark.processes, pytest.mark.long]
 THREADS_AT_EXIT = pytest.mark.skipif(

@@ -16,9 +16,9 @@ from tests.delivery.shared import python
 from tests.delivery.test_processes import PROGRAM, run, spans_of
 from tests.exporters.otlp.receiver import Answer, HttpReceiver
 from tooltrace.cli import cli
-from tooltrace.store.delivery_cursors import DestinationFiles, destinations, pending_bytes
-from tooltrace.store.fold import fold
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.delivery_cursors import DestinationFiles, destinations, pending_bytes
 
 pytestmark = pytest.mark.processes
 

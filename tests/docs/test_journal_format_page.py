@@ -12,7 +12,7 @@ from hypothesis import given
 
 from tests.store.test_journal_format import RECORDS
 from tooltrace.core.records import Record
-from tooltrace.store.journal_format import LineError, decode, encode
+from tooltrace.store.journal.line_format import LineError, decode, encode
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 VECTORS = json.loads((REFERENCE / "journal.vectors.json").read_text("utf-8"))

@@ -34,7 +34,7 @@ from tooltrace.otel.otlp.proto_json import message_to_json
 from tooltrace.otel.otlp.to_proto import logs_to_proto, spans_to_proto
 from tooltrace.otel.span_codec import encode as to_span
 from tooltrace.recording.settings import Settings
-from tooltrace.store.journal_format import PREFIX_BYTES, START, LineError, checksum_ok, decode, encode
+from tooltrace.store.journal.line_format import PREFIX_BYTES, START, LineError, checksum_ok, decode, encode
 
 CORPUS = Path(__file__).with_name("corpus")
 SAMPLES = Path(__file__).parents[1] / "ingest" / "files" / "samples"

@@ -12,10 +12,10 @@ import duckdb
 
 from tests.ingest.receiver.running import made
 from tests.store.sandbox_program import answers_of_one_process
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 from tooltrace.store.sandbox import SandboxLimits
 
 SECRET = "another-file-7f3a"

@@ -18,9 +18,9 @@ from tooltrace.labels.reread import reread
 from tooltrace.recording.settings import Settings
 from tooltrace.redact.redaction import MASK
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 
 READINGS = "SELECT call_id, status, code, rule, rule_grade, status_recorded FROM tool_calls ORDER BY started_at"
 

@@ -17,7 +17,7 @@ from tooltrace.errors import LabelError, StoreError, StoreMissing
 from tooltrace.labels import from_function
 from tooltrace.recording import config
 from tooltrace.redact.redaction import MASK
-from tooltrace.store.fold import fold
+from tooltrace.store.fold.fold import fold
 
 Rows = list[tuple[Any, ...]]
 LABELS = "SELECT call_id, correct, score, labeler, reason FROM outcomes ORDER BY call_id, labeled_at"

@@ -22,11 +22,11 @@ from tooltrace.core.records import Correction, Gate, Message, Outcome, Record, S
 from tooltrace.errors import ConfigError
 from tooltrace.ingest.files import import_file
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.exports import exported_files, note_export
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.upkeep.exports import exported_files, note_export
 
 RANDOM = os.urandom(512).hex()
 """A secret that no format can compress."""
@@ -207,7 +207,7 @@ def test_an_export_from_a_store_that_cannot_be_written_says_that_its_place_is_no
     store: StorePaths, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tooltrace.errors import StoreError
-    from tooltrace.store import exports
+    from tooltrace.store.upkeep import exports
 
     def refuse(*_: object) -> None:
         raise StoreError("read-only")

@@ -11,9 +11,9 @@ from typing import Any
 
 from tooltrace.core.records import Outcome, Record, ToolCall
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 
 MARK = "EVIL"
 """Every injection begins with this word and its number, so that a test finds it in any answer."""

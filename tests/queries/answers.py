@@ -8,9 +8,9 @@ import duckdb
 
 from tooltrace.analysis import find
 from tooltrace.analysis.query import GroupBy
-from tooltrace.store.connection import connect
+from tooltrace.store.database.connection import connect
+from tooltrace.store.database.schema import quote_identifier
 from tooltrace.store.result import QueryResult, Row, Statement, read
-from tooltrace.store.schema import quote_identifier
 
 
 class Answer(QueryResult):

@@ -15,11 +15,11 @@ import pytest
 from tests.stores import create_empty_store
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record, ToolCall
-from tooltrace.store import hashes
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import KINDS, encode
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import RECORDS, quote_literal
+from tooltrace.store.database import hashes
+from tooltrace.store.database.schema import RECORDS, quote_literal
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import KINDS, encode
+from tooltrace.store.journal.writer import Journal
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import duckdb
 
-from tooltrace.store import hashes
-from tooltrace.store.migrations import create
-from tooltrace.store.schema import RECORDS
+from tooltrace.store.database import hashes
+from tooltrace.store.database.migrations import create
+from tooltrace.store.database.schema import RECORDS
 
 
 def tables() -> duckdb.DuckDBPyConnection:

@@ -14,7 +14,7 @@ from tests.queries.answers import run
 from tooltrace.analysis import find
 from tooltrace.errors import BadParameter
 from tooltrace.recording.circuit_breaker import CircuitBreaker
-from tooltrace.store.macros import create_macros
+from tooltrace.store.database.macros import create_macros
 
 START = datetime(2026, 3, 1, 12)
 

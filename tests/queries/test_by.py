@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.queries.answers import run
 from tooltrace.analysis import find
 from tooltrace.errors import BadParameter
-from tooltrace.store.macros import create_macros
+from tooltrace.store.database.macros import create_macros
 
 
 def groups(con, by):

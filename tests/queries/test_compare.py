@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 from tests.queries.answers import run
 from tooltrace.analysis import find, query_store
 from tooltrace.core.records import Outcome
-from tooltrace.store import hashes
+from tooltrace.store.database import hashes
 
 from .conftest import START
 

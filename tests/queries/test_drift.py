@@ -12,7 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from tests.queries.answers import run
 from tooltrace.errors import BadParameter
-from tooltrace.store import hashes
+from tooltrace.store.database import hashes
 
 START = datetime(2026, 3, 1)
 

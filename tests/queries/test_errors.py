@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 from tests.examples import examples
 from tests.queries.answers import run
 from tooltrace.analysis import find
-from tooltrace.store.macros import create_macros
+from tooltrace.store.database.macros import create_macros
 
 
 def answer(con, **params):

@@ -14,7 +14,7 @@ from benchmarks.history import make_history
 from tests.queries.answers import run
 from tooltrace.analysis import catalogue, find
 from tooltrace.analysis.dimensions import DIMENSIONS
-from tooltrace.store.reader import open_reader
+from tooltrace.store.read.reader import open_reader
 
 pytestmark = pytest.mark.long
 

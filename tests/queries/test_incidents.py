@@ -14,7 +14,7 @@ from scipy.special import betaln
 
 from tests.queries.answers import run
 from tooltrace.errors import BadParameter
-from tooltrace.store.macros import create_macros
+from tooltrace.store.database.macros import create_macros
 
 START = datetime(2026, 3, 1, 12)
 MEANS = {"x": "error", ".": "success", "p": "partial"}

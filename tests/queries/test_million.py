@@ -12,11 +12,11 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
 from tooltrace.analysis import run
-from tooltrace.store import connection, hashes
-from tooltrace.store.migrations import migrate
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
-from tooltrace.store.schema import STORE
+from tooltrace.store.database import connection, hashes
+from tooltrace.store.database.migrations import migrate
+from tooltrace.store.database.schema import STORE
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.read.reader import open_reader
 
 pytestmark = [pytest.mark.long, pytest.mark.simulations]
 

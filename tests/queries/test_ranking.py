@@ -8,7 +8,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from tests.queries.answers import run
-from tooltrace.store import hashes
+from tooltrace.store.database import hashes
 
 from .conftest import START
 

@@ -27,11 +27,11 @@ from tooltrace.core.records import ToolCall
 from tooltrace.faults import LossCounter, faults
 from tooltrace.recording import config
 from tooltrace.recording.worker import Worker
-from tooltrace.store.delivery_cursors import DestinationFiles
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.delivery_cursors import DestinationFiles
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 
 ROOT = Path(tt.__file__).parent.parent
 

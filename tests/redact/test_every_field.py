@@ -36,8 +36,8 @@ from tooltrace.ingest.reredact import reredact
 from tooltrace.integrations.reviews import PendingReview, record_answer, record_question
 from tooltrace.recording import config
 from tooltrace.recording.settings import Settings
-from tooltrace.store.delivery_cursors import DestinationFiles
 from tooltrace.store.duckdb_store import DuckDBStore
+from tooltrace.store.journal.delivery_cursors import DestinationFiles
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 FORMS: dict[str, tuple[Callable[[int], str], tt.Redaction]] = {

@@ -19,9 +19,9 @@ from tests.stores import create_empty_store
 from tooltrace.cli import cli
 from tooltrace.core.records import Gate, Outcome, Record, ToolCall
 from tooltrace.report import Report, build_report, fixed_range
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 HOSTILE = [

@@ -14,7 +14,7 @@ from tests.queries.conftest import START, empty_store, engine, instances  # noqa
 from tooltrace.analysis import find
 from tooltrace.cli import cli
 from tooltrace.report.gate import LATENCY, MEASURES, RegressionGate
-from tooltrace.store import hashes
+from tooltrace.store.database import hashes
 from tooltrace.store.result import QueryResult
 
 MIDDLE = START + timedelta(days=1)

@@ -20,9 +20,9 @@ from tests.stores import create_empty_store
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.server.asgi import serve
 from tooltrace.server.site import Site
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 from tooltrace.store.sandbox import client as sandbox_client
 
 _numbers = itertools.count(1)

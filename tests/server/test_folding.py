@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.server.conftest import call, write
 from tooltrace.server import folding as module
-from tooltrace.store.fold import fold
+from tooltrace.store.fold.fold import fold
 
 
 def test_the_progress_grows_and_disappears(shown, tmp_path, monkeypatch):

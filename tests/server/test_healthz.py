@@ -19,12 +19,12 @@ from tooltrace.faults import faults
 from tooltrace.server import health as module
 from tooltrace.server.health import HealthCheck
 from tooltrace.store.base import open_store
-from tooltrace.store.delivery_cursors import DestinationFiles
-from tooltrace.store.file_lock import Lock
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.file_lock import Lock
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.delivery_cursors import DestinationFiles
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 
 Shown = Callable[..., httpx.Client]
 
@@ -193,7 +193,7 @@ def test_a_remote_store_has_no_files(tmp_path: Path) -> None:
 def test_the_number_of_records_is_estimated_in_a_long_journal(
     shown: Shown, paths: StorePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tooltrace.store import pending_lines
+    from tooltrace.store.journal import pending_lines
 
     monkeypatch.setattr(pending_lines, "MAX_COUNTED_BYTES", 20_000)
     monkeypatch.setattr(pending_lines, "_CHUNK_BYTES", 7_000)

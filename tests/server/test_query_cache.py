@@ -15,8 +15,8 @@ from tooltrace.errors import BadParameter, QueryCancelled, StoreMissing, Unknown
 from tooltrace.server import query_cache as module
 from tooltrace.server.query_cache import QueryCache
 from tooltrace.store.base import Cancellation
-from tooltrace.store.file_lock import Lock
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.file_lock import Lock
+from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.result import Statement, with_rows
 
 from .conftest import call, write

@@ -18,8 +18,8 @@ from tooltrace.analysis.saved_queries import (
 from tooltrace.cli import cli
 from tooltrace.errors import BadParameter, UnknownQuery, UnsupportedByStore
 from tooltrace.store.base import open_store
-from tooltrace.store.journal import Journal
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.writer import Journal
 
 from .conftest import call, write
 from .test_pages import client_store

@@ -15,8 +15,8 @@ from tooltrace.errors import StoreMissing
 from tooltrace.server import shared_lease as module
 from tooltrace.server.shared_lease import SharedLease
 from tooltrace.store.base import open_store
-from tooltrace.store.file_lock import Lock
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.file_lock import Lock
+from tooltrace.store.files.paths import StorePaths
 
 from .conftest import call, write
 

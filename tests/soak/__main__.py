@@ -19,9 +19,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.campaign.ledger import Ledger
-from tooltrace.store.backup import backup
-from tooltrace.store.prune import prune
-from tooltrace.store.retention import PrunePolicy
+from tooltrace.store.upkeep.backup import backup
+from tooltrace.store.upkeep.prune import prune
+from tooltrace.store.upkeep.retention import PrunePolicy
 
 CALLS = 500
 """Calls of a burst of each thread; the queue loses some of them."""

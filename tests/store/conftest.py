@@ -17,8 +17,8 @@ from tests.programs import start_program
 from tests.stores import write_records
 from tooltrace.core.records import ToolCall
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.read.reader import open_reader
 
 START = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 MakeCall = Callable[..., ToolCall]
@@ -28,17 +28,17 @@ PRELUDE = """
 import os, signal, sys, threading, time
 from datetime import UTC, datetime, timedelta
 from tooltrace.core.records import *
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.reader import open_reader as reading, materialize as settle
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.read.reader import open_reader as reading, materialize as settle
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.files.paths import StorePaths
 paths = StorePaths.of(sys.argv[1])
 def call(number, **more):
     return ToolCall(**{"tool": "search", "call_id": f"c{number}", "trace_id": "a" * 32, "span_id": f"{number:016x}",
         "started_at": datetime(2026, 1, 2, tzinfo=UTC) + timedelta(milliseconds=number), "status": "success"} | more)
 """
-MODULES = ("tooltrace", "tooltrace.store.reader")
+MODULES = ("tooltrace", "tooltrace.store.read.reader")
 
 
 def make_call(number: int = 0, **more: Any) -> ToolCall:

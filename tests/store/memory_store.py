@@ -13,11 +13,11 @@ import duckdb
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record
 from tooltrace.errors import QueryError, StoreMissing
-from tooltrace.store import hashes, migrations
 from tooltrace.store.base import Cancellation, StoreBackend
-from tooltrace.store.journal_format import KINDS
+from tooltrace.store.database import hashes, migrations
+from tooltrace.store.database.schema import RECORDS
+from tooltrace.store.journal.line_format import KINDS
 from tooltrace.store.result import QueryResult, Statement
-from tooltrace.store.schema import RECORDS
 from tooltrace.store.url import Address
 
 

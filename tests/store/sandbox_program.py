@@ -14,7 +14,7 @@ PROGRAM = """
 import json, sys
 import duckdb, orjson
 from tooltrace.errors import TooltraceError
-from tooltrace.store.reader import open_reader
+from tooltrace.store.read.reader import open_reader
 from tooltrace.store.sandbox import SandboxLimits, worker
 store, limits, texts = json.load(sys.stdin)
 limits, found = SandboxLimits(**limits), []
@@ -32,7 +32,7 @@ sys.stdout.buffer.write(orjson.dumps(found))
 def answers_of_one_process(store: Path, texts: Sequence[str], limits: SandboxLimits) -> list[dict[str, Any] | str]:
     """Return the columns and rows of each statement, or the message of its refusal."""
     given = json.dumps([str(store), {name: getattr(limits, name) for name in limits.__dataclass_fields__}, texts])
-    process = start_program(PROGRAM, modules=("tooltrace", "tooltrace.store.reader"))
+    process = start_program(PROGRAM, modules=("tooltrace", "tooltrace.store.read.reader"))
     out, errors = process.communicate(given)
     assert process.returncode == 0, errors
     return json.loads(out)

@@ -23,10 +23,10 @@ from tooltrace.errors import ConfigError, QueryCancelled, QueryError, StoreError
 from tooltrace.labels.from_file import LabelFileReport, unmatched
 from tooltrace.recording import config
 from tooltrace.store.base import Cancellation, open_store, register_store
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.result import Statement
-from tooltrace.store.retention import PrunePolicy
 from tooltrace.store.sandbox import SandboxLimits
+from tooltrace.store.upkeep.retention import PrunePolicy
 from tooltrace.store.url import Address, address_of, place_of
 
 ROOT = Path(__file__).parents[2]

@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from tests.waiting import until
-from tooltrace.store import background, fold_marker
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold import background
+from tooltrace.store.journal import fold_marker
 
 pytestmark = pytest.mark.processes
 
@@ -136,7 +137,7 @@ def test_a_forked_child_starts_none_and_keeps_the_one_of_its_parent(store: Store
         PROGRAM.replace(
             "assert tt.flush",
             """
-from tooltrace.store import background
+from tooltrace.store.fold import background
 reading, writing = os.pipe()
 if not os.fork():
     background.spawn = lambda paths: print("a child started one", flush=True)
@@ -169,7 +170,7 @@ def test_a_process_that_folds_on_query_starts_none(store: StorePaths, start: Sta
 def test_a_second_process_for_a_store_ends_at_once(store: StorePaths, start: Start) -> None:
     start(1)
     pid = folder_of(store)
-    command = [sys.executable, "-m", "tooltrace.store.background", str(store.database)]
+    command = [sys.executable, "-m", "tooltrace.store.fold.background", str(store.database)]
     assert subprocess.run(command, check=False).returncode == 0
     assert background.running_pid(store) == pid
 

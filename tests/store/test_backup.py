@@ -13,14 +13,14 @@ import pytest
 
 from tooltrace.core.records import Correction, Outcome
 from tooltrace.errors import StoreError, StoreMissing
-from tooltrace.store.backup import backup, compact, restore
-from tooltrace.store.fold import fold
-from tooltrace.store.forget import Selection, forget
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.merge import merge
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.read.reader import open_reader
+from tooltrace.store.upkeep.backup import backup, compact, restore
+from tooltrace.store.upkeep.forget import Selection, forget
+from tooltrace.store.upkeep.merge import merge
 
 from .conftest import START, MakeCall, Write, make_call
 from .probe import places_of
@@ -174,7 +174,7 @@ def test_a_killed_restoration_leaves_the_old_or_the_new_store(
     put(store.database, 2)
     fold(store)
     run(
-        "from pathlib import Path\nfrom tooltrace.store import backup\n"
+        "from pathlib import Path\nfrom tooltrace.store.upkeep import backup\n"
         f"{step} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"backup.restore({str(file)!r}, paths, force=True)",
         code_expected=-signal.SIGKILL,
@@ -195,7 +195,7 @@ def test_a_restoration_killed_before_its_fold_brings_no_forgotten_record_back(
     backup(store, file)
     forget(store, Selection(conversation_id="secret"))
     run(
-        "from tooltrace.store import backup\n"
+        "from tooltrace.store.upkeep import backup\n"
         "backup.fold_locked = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"backup.restore({str(file)!r}, paths, force=True)",
         code_expected=-signal.SIGKILL,
@@ -252,7 +252,7 @@ def test_a_killed_merge_is_completed_by_the_next_one(
     put(tmp_path / "2.duckdb", 3)
     sources = [str(tmp_path / "1.duckdb"), str(tmp_path / "2.duckdb")]
     run(
-        "from tooltrace.store import merge\nbefore = merge._merge_one\n"
+        "from tooltrace.store.upkeep import merge\nbefore = merge._merge_one\n"
         "def second(source, *rest):\n"
         "    if source.database.name.startswith('2'): os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return before(source, *rest)\n"

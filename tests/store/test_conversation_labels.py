@@ -11,15 +11,15 @@ import pytest
 
 from tooltrace.core.records import Outcome
 from tooltrace.redact.redaction import Redaction
-from tooltrace.store.backup import backup
-from tooltrace.store.fold import fold
-from tooltrace.store.forget import Selection, forget
-from tooltrace.store.merge import merge
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.prune import prune
-from tooltrace.store.reader import open_reader
-from tooltrace.store.redact_stored import redact_stored
-from tooltrace.store.retention import PrunePolicy
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.read.reader import open_reader
+from tooltrace.store.upkeep.backup import backup
+from tooltrace.store.upkeep.forget import Selection, forget
+from tooltrace.store.upkeep.merge import merge
+from tooltrace.store.upkeep.prune import prune
+from tooltrace.store.upkeep.redact_stored import redact_stored
+from tooltrace.store.upkeep.retention import PrunePolicy
 
 from .conftest import START, MakeCall, Write, write_records
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tooltrace.core.records import Correction, Record
-from tooltrace.store.fold import fold
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.read.reader import open_reader
 
 from .conftest import START, Write
 

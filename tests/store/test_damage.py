@@ -15,14 +15,14 @@ import duckdb
 import pytest
 
 from tooltrace.errors import StoreDamaged, StoreError
-from tooltrace.store.doctor import examine, mend
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import decode, encode
-from tooltrace.store.journal_scan import IMPORTED, batches
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
-from tooltrace.store.schema import ATTEMPTS
+from tooltrace.store.database.schema import ATTEMPTS
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.line_format import decode, encode
+from tooltrace.store.journal.line_scan import IMPORTED, batches
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.read.reader import open_reader
+from tooltrace.store.upkeep.doctor import examine, mend
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 HEADER_BYTES = 12_288

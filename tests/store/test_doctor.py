@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from tooltrace.core.records import Loss
-from tooltrace.store import schema
-from tooltrace.store.delivery_cursors import DestinationFiles
-from tooltrace.store.doctor import examine, mend
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.database import schema
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.delivery_cursors import DestinationFiles
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.upkeep.doctor import examine, mend
 
 
 def test_a_store_that_is_not_there(store: StorePaths) -> None:

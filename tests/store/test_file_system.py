@@ -11,9 +11,9 @@ import pytest
 
 import tooltrace as tt
 from tooltrace.errors import NetworkStore
-from tooltrace.store import file_system
-from tooltrace.store.doctor import examine
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files import file_system
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.upkeep.doctor import examine
 
 
 @pytest.fixture

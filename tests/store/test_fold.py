@@ -17,14 +17,15 @@ from tests.examples import examples
 from tooltrace.core.records import Gate, Loss, Outcome
 from tooltrace.errors import StoreBusy, StoreError
 from tooltrace.redact.snapshot import Json
-from tooltrace.store import fold as fold_module
-from tooltrace.store import fold_marker, fold_step, insertion, journal_scan
-from tooltrace.store.connection import opened
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
+from tooltrace.store.database.connection import opened
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold import fold as fold_module
+from tooltrace.store.fold import fold_step, insertion
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal import fold_marker, line_scan
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.read.reader import open_reader
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
@@ -104,7 +105,8 @@ def test_a_fold_killed_at_any_moment_loses_and_doubles_nothing(
     write(*map(call, range(50)), Outcome(call_id="c1", correct=True, labeled_at=call(1).started_at))
     run(
         """
-        from tooltrace.store import fold_marker, fold_step, insertion
+        from tooltrace.store.journal import fold_marker
+        from tooltrace.store.fold import fold_step, insertion
         insert = fold_step.insert_lines
         def die(*args): os.kill(os.getpid(), signal.SIGKILL)
         def insert_and_die(*args): insert(*args); die()
@@ -133,7 +135,7 @@ def test_batches_are_bounded_and_each_committed_with_its_offset(
     store: StorePaths, write: Any, call: Any, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(*map(call, range(200)))
-    monkeypatch.setattr(journal_scan.batches, "__kwdefaults__", {"limit": 4096})
+    monkeypatch.setattr(line_scan.batches, "__kwdefaults__", {"limit": 4096})
     monkeypatch.setattr(fold_module, "MAX_STEP_BYTES", 4096)
     committed: list[int] = []
     insert = fold_step.insert_lines
@@ -155,7 +157,7 @@ def test_every_row_is_stored_once_however_many_calls_a_transaction_has(
 ) -> None:
     for first in (0, 100):
         write(*map(call, range(first, first + 100)), Loss(reason="queue_full", count=1 + first, at=call().started_at))
-    monkeypatch.setattr(journal_scan.batches, "__kwdefaults__", {"limit": 2048})
+    monkeypatch.setattr(line_scan.batches, "__kwdefaults__", {"limit": 2048})
     monkeypatch.setattr(insertion, "STEP_CALLS", step_calls)
     monkeypatch.setattr(insertion, "ROW_GROUP_ROWS", 5)  # no transaction merges row groups
     assert fold(store).rows == 200

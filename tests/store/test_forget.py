@@ -20,17 +20,17 @@ from tests.stores import write_records
 from tooltrace.core.records import Correction, Gate, Message, Outcome, Record, Span
 from tooltrace.errors import ConfigError, QueryError, StoreError, StoreMissing
 from tooltrace.redact.snapshot import Json
-from tooltrace.store import blanking, tombstones
-from tooltrace.store.blanking import change_lines
-from tooltrace.store.connection import connect
-from tooltrace.store.delivery_cursors import DestinationFiles
-from tooltrace.store.doctor import examine, mend
-from tooltrace.store.fold import fold
-from tooltrace.store.forget import ForgetReport, Selection, forget
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.journal_reader import JournalReader
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.database.connection import connect
+from tooltrace.store.erase import blanking, tombstones
+from tooltrace.store.erase.blanking import change_lines
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.delivery_cursors import DestinationFiles
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.read.undelivered import JournalReader
+from tooltrace.store.upkeep.doctor import examine, mend
+from tooltrace.store.upkeep.forget import ForgetReport, Selection, forget
 
 from .conftest import START, MakeCall, Write, copy_store, make_call
 from .probe import places_of
@@ -329,7 +329,7 @@ def test_a_kill_at_any_step_leaves_a_store_that_the_next_fold_or_command_complet
     journal.write(encode(call(30)) + b"".join(map(encode, secret_records(110))))
     run(
         "import os, signal\n"
-        "from tooltrace.store import blanking, erasure, forget, recovery, replay_positions, rewrite, tombstones\n"
+        "from tooltrace.store.erase import blanking, erasure, replay_positions, tombstones; from tooltrace.store.upkeep import forget; from tooltrace.store.database import recovery, rewrite\n"
         f"{step} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
         "forget.forget(paths, forget.Selection(conversation_id='secret'))",
         code_expected=-signal.SIGKILL,

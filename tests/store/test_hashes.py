@@ -18,18 +18,18 @@ from tests.examples import examples
 from tests.stores import write_records
 from tooltrace.core.records import Correction, ToolCall
 from tooltrace.redact.redaction import Redaction
-from tooltrace.store import insertion
-from tooltrace.store.backup import backup, compact, restore
-from tooltrace.store.connection import opened
-from tooltrace.store.doctor import mend
-from tooltrace.store.fold import fold
-from tooltrace.store.forget import Selection, forget
-from tooltrace.store.merge import merge
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.prune import prune
-from tooltrace.store.reader import open_reader
-from tooltrace.store.redact_stored import redact_stored
-from tooltrace.store.retention import PrunePolicy
+from tooltrace.store.database.connection import opened
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold import insertion
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.read.reader import open_reader
+from tooltrace.store.upkeep.backup import backup, compact, restore
+from tooltrace.store.upkeep.doctor import mend
+from tooltrace.store.upkeep.forget import Selection, forget
+from tooltrace.store.upkeep.merge import merge
+from tooltrace.store.upkeep.prune import prune
+from tooltrace.store.upkeep.redact_stored import redact_stored
+from tooltrace.store.upkeep.retention import PrunePolicy
 
 from .conftest import START, MakeCall, Write, make_call
 

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from tests.instances import DATABASES, FUNCTIONS, Instances
-from tooltrace.store.connection import connect
+from tooltrace.store.database.connection import connect
 
 SETTINGS = "SELECT name, value FROM duckdb_settings()"
 

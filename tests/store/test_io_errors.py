@@ -16,8 +16,8 @@ import tooltrace as tt
 from tests.delivery.shared import made
 from tests.needs import missing
 from tests.stores import write_records
-from tooltrace.store.fold import fold
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
 
 pytestmark = pytest.mark.processes
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import decode, encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import decode, encode
+from tooltrace.store.journal.writer import Journal
 
 
 def lines_of(directory: Path) -> list[bytes]:
@@ -145,7 +145,7 @@ def test_a_forked_child_does_not_lock_its_parents_journal(store: StorePaths, run
 
 @pytest.mark.processes
 def test_recording_does_not_load_duckdb() -> None:
-    code = "import sys, tooltrace.store.journal, tooltrace.store.journal_format, tooltrace.store.paths, tooltrace.store.journal_scan\n"
+    code = "import sys, tooltrace.store.journal.writer, tooltrace.store.journal.line_format, tooltrace.store.files.paths, tooltrace.store.journal.line_scan\n"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}print('duckdb' in sys.modules)"],
         capture_output=True,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import RECORD_TYPES, Record
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.journal_format import WIRE_NAMES, LineError, checksum_ok, decode, encode, record_kind
+from tooltrace.store.journal.line_format import WIRE_NAMES, LineError, checksum_ok, decode, encode, record_kind
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(

@@ -17,12 +17,12 @@ from tests.examples import examples
 from tests.grids import covering
 from tests.store.conftest import make_call
 from tooltrace.faults import faults
-from tooltrace.store import fold_marker
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal import fold_marker
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.read.reader import open_reader
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 

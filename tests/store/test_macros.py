@@ -17,11 +17,11 @@ from statsmodels.stats.proportion import proportion_confint
 
 from tooltrace.analysis import find
 from tooltrace.core.codes import ADVICE, next_step
-from tooltrace.store.connection import attach, checkpoint, connect, detach
-from tooltrace.store.fold import fold
-from tooltrace.store.macros import MACROS, create_macros, with_definitions, without_definitions
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
+from tooltrace.store.database.connection import attach, checkpoint, connect, detach
+from tooltrace.store.database.macros import MACROS, create_macros, with_definitions, without_definitions
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.read.reader import open_reader
 
 CON = duckdb.connect(":memory:")
 create_macros(CON)

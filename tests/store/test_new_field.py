@@ -11,9 +11,9 @@ import pytest
 
 import tooltrace as tt
 from tests.store.conftest import PRELUDE
-from tooltrace.store.fold import fold
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.schema import SCHEMA
+from tooltrace.store.database.schema import SCHEMA
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
 
 pytestmark = pytest.mark.processes
 
@@ -45,8 +45,8 @@ sys.meta_path.insert(0, Finder())
 MIGRATION = """
 import duckdb
 from tooltrace.errors import StoreError
-from tooltrace.store import migrations
-from tooltrace.store.connection import opened
+from tooltrace.store.database import migrations
+from tooltrace.store.database.connection import opened
 
 def refusal():
     try:
@@ -101,9 +101,10 @@ def schema_and_calls():
     os.wait()
     return os.read(read, 100).decode().split()
 
-from tooltrace.store import fold_step, migrations
-from tooltrace.store.connection import opened
-from tooltrace.store.schema import SCHEMA
+from tooltrace.store.fold import fold_step
+from tooltrace.store.database import migrations
+from tooltrace.store.database.connection import opened
+from tooltrace.store.database.schema import SCHEMA
 for moment in ("in a step", "before the commit", "before the checkpoint"):
     killed_at(moment)
     assert schema_and_calls() == [sys.argv[2], "1"], moment
@@ -137,7 +138,7 @@ from tooltrace.core.records import ToolCall
 from tooltrace.otel import span_codec
 from tooltrace.otel.content_policy import strip_content
 from tooltrace.recording.settings import Settings
-from tooltrace.store.journal_format import decode
+from tooltrace.store.journal.line_format import decode
 
 one = call(2, tokens=7, answer=Json('{"a":1}'))
 assert decode(encode(one)) == one

@@ -17,11 +17,18 @@ from tests.stores import write_records
 from tooltrace.cli import cli
 from tooltrace.core.records import Gate, Message, Outcome, Span
 from tooltrace.errors import ConfigError
-from tooltrace.store import retention
-from tooltrace.store.fold import fold
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.prune import prune
-from tooltrace.store.retention import PrunePolicy, Retention, parse_days, parse_size, read_retention, write_retention
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.upkeep import retention
+from tooltrace.store.upkeep.prune import prune
+from tooltrace.store.upkeep.retention import (
+    PrunePolicy,
+    Retention,
+    parse_days,
+    parse_size,
+    read_retention,
+    write_retention,
+)
 
 from .conftest import MakeCall, Write, copy_store, make_call
 
@@ -166,7 +173,7 @@ def test_a_kill_leaves_the_rows_or_their_rollups(
 ) -> None:
     run(
         "import os, signal\nfrom datetime import UTC, datetime\nfrom pathlib import Path\n"
-        "from tooltrace.store import rewrite\nfrom tooltrace.store.prune import PrunePolicy, prune\n"
+        "from tooltrace.store.database import rewrite\nfrom tooltrace.store.upkeep.prune import PrunePolicy, prune\n"
         f"{step} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"prune({str(ten_days.database)!r}, PrunePolicy(before=datetime(2026, 1, 6, tzinfo=UTC)))",
         code_expected=-signal.SIGKILL,
@@ -175,7 +182,7 @@ def test_a_kill_leaves_the_rows_or_their_rollups(
 
 
 def test_rollups_survive_damage(ten_days: StorePaths, rows: Rows) -> None:
-    from tooltrace.store import recovery
+    from tooltrace.store.database import recovery
 
     prune(ten_days, PrunePolicy(before=at(5)))
     pieces = {table.name for table, _ in recovery.salvage(ten_days.database, ten_days.journal)}

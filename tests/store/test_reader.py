@@ -16,15 +16,15 @@ import pytest
 
 from tooltrace.core.records import Loss, Outcome
 from tooltrace.errors import ConfigError, QueryError, StoreError, StoreLocked, StoreMissing
-from tooltrace.store.doctor import examine
 from tooltrace.store.duckdb_store import DuckDBStore
-from tooltrace.store.file_lock import Lock
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import materialize, open_reader
+from tooltrace.store.files.file_lock import Lock
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.read.reader import materialize, open_reader
 from tooltrace.store.result import Statement
+from tooltrace.store.upkeep.doctor import examine
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 ROUNDS = 5

@@ -12,12 +12,12 @@ from typing import Any
 from tooltrace.core.records import Message
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.doctor import examine
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.redact_stored import redact_stored
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.upkeep.doctor import examine
+from tooltrace.store.upkeep.redact_stored import redact_stored
 
 from .conftest import START, MakeCall, Write
 from .probe import places_of

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tooltrace.errors import StoreError
-from tooltrace.store.fold import fold
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.rewrite import rewrite
-from tooltrace.store.schema import TABLES
+from tooltrace.store.database.rewrite import rewrite
+from tooltrace.store.database.schema import TABLES
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
 
 from .conftest import MakeCall, Write
 
@@ -92,8 +92,8 @@ def test_a_kill_leaves_the_old_or_the_new_database(
 ) -> None:
     run(
         "import os, signal\nfrom pathlib import Path\n"
-        "from tooltrace.store import rewrite\n"
-        "from tooltrace.store.paths import StorePaths\n"
+        "from tooltrace.store.database import rewrite\n"
+        "from tooltrace.store.files.paths import StorePaths\n"
         f"{step} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"rewrite.rewrite(StorePaths.of({str(filled.database)!r}), keep={{'attempts': 'false'}})",
         code_expected=-signal.SIGKILL,

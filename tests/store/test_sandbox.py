@@ -18,11 +18,11 @@ from tests.store.sandbox_program import answers_of_one_process
 from tooltrace.core.records import ToolCall
 from tooltrace.errors import QueryError
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.macros import with_definitions
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.database.macros import with_definitions
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 from tooltrace.store.result import QueryResult
 from tooltrace.store.sandbox import Sandbox, SandboxLimits
 from tooltrace.store.sandbox.sql_check import checked
@@ -307,7 +307,7 @@ def test_an_address_space_that_is_not_reported_is_assumed_larger_than_it_is(stor
     for path in (tmp_path / "missing", empty):
         assert address_space(str(path)) == ASSUMED_ADDRESS_SPACE
     code = (
-        "import sys; from tooltrace.store.reader import open_reader; from tooltrace.store.sandbox.worker import *\n"
+        "import sys; from tooltrace.store.read.reader import open_reader; from tooltrace.store.sandbox.worker import *\n"
         "with open_reader(sys.argv[1]) as con:\n"
         "    con.execute('SET threads = 2'); con.sql('SELECT count(*) FROM tool_calls').fetchall()\n"
         "    print(address_space())"
@@ -323,7 +323,7 @@ def test_a_query_that_needs_far_more_memory_is_stopped_even_where_the_address_sp
 ) -> None:
     """Python's memory stands for what DuckDB does not count: its limit alone would not stop it."""
     code = (
-        "import sys; from tooltrace.store.reader import open_reader; from tooltrace.store.sandbox import worker\n"
+        "import sys; from tooltrace.store.read.reader import open_reader; from tooltrace.store.sandbox import worker\n"
         f"worker.address_space.__defaults__ = ({statm!r},)\n"
         "with open_reader(sys.argv[1]) as con:\n"
         "    worker._lock_down(con, worker.SandboxLimits(), None)\n"

@@ -14,10 +14,7 @@ from tests.stores import create_new_stores
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, Span, ToolCall
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.fold import fold
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
-from tooltrace.store.schema import (
+from tooltrace.store.database.schema import (
     ATTEMPTS,
     CORRECTIONS,
     GATE_EVENTS,
@@ -28,7 +25,10 @@ from tooltrace.store.schema import (
     TABLES,
     Table,
 )
-from tooltrace.store.views import VIEWS
+from tooltrace.store.database.views import VIEWS
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.read.reader import open_reader
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 TYPES = {

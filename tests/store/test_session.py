@@ -14,10 +14,10 @@ from tests.store.conftest import make_call
 from tests.stores import create_empty_store, write_records
 from tooltrace.analysis import catalogue, find
 from tooltrace.errors import QueryCancelled, QueryError, StoreMissing
-from tooltrace.store import session as session_module
 from tooltrace.store.base import Cancellation, open_store
-from tooltrace.store.fold import fold
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.read import session as session_module
 from tooltrace.store.result import Statement
 
 REQUIRED = {

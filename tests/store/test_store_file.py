@@ -23,16 +23,17 @@ from tooltrace.core.records import Loss
 from tooltrace.errors import ConfigError, StoreError
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.writer import Writer
-from tooltrace.store import connection, store_file
-from tooltrace.store.connection import connect
-from tooltrace.store.doctor import examine, mend
+from tooltrace.store.database import connection
+from tooltrace.store.database.connection import connect
 from tooltrace.store.duckdb_store import DuckDBStore
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
+from tooltrace.store.files import store_file
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.read.reader import open_reader
 from tooltrace.store.sandbox import Sandbox, SandboxLimits
+from tooltrace.store.upkeep.doctor import examine, mend
 
 
 def sqlite(path: Path, table: str = "notes") -> None:
@@ -303,7 +304,7 @@ def test_journals_of_another_user_are_reported(
     output = run(
         f"""
         import warnings
-        from tooltrace.store.doctor import examine
+        from tooltrace.store.upkeep.doctor import examine
         import duckdb
         os.setgid({OTHER_USER}); os.setuid({OTHER_USER})
         paths = StorePaths.of({str(paths.database)!r})

@@ -18,18 +18,18 @@ from click.testing import CliRunner
 import tooltrace as tt
 from tooltrace.cli import cli
 from tooltrace.exporters.atomic_file import AtomicFile
-from tooltrace.store.backup import backup, compact, restore
-from tooltrace.store.doctor import examine, mend
-from tooltrace.store.fold import fold
-from tooltrace.store.forget import Selection, forget
-from tooltrace.store.merge import merge
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
-from tooltrace.store.scratch import outside_folder, remove_leftovers
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.files.scratch import outside_folder, remove_leftovers
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.read.reader import open_reader
+from tooltrace.store.upkeep.backup import backup, compact, restore
+from tooltrace.store.upkeep.doctor import examine, mend
+from tooltrace.store.upkeep.forget import Selection, forget
+from tooltrace.store.upkeep.merge import merge
 
 SPILL = """
 import sys
-from tooltrace.store.reader import open_reader
+from tooltrace.store.read.reader import open_reader
 with open_reader(sys.argv[1]) as con:
     con.execute("SET memory_limit = '40MB'")
     con.execute("SET threads = 1")
@@ -117,7 +117,7 @@ def test_a_killed_download_leaves_its_file_where_forgetting_and_the_next_process
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     program = (
         "import asyncio, os, signal, sys\nfrom pathlib import Path\nfrom tooltrace.store.sandbox import Sandbox\n"
-        "from tooltrace.store.scratch import outside_folder\n"
+        "from tooltrace.store.files.scratch import outside_folder\n"
         "(outside_folder('result').path / 'rows').write_bytes(b'x')\n"
         "async def killed(self, sql, file, *rest):\n"
         "    Path(file).write_bytes(b'x')\n    os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 
 pytestmark = pytest.mark.processes
 
@@ -45,9 +45,9 @@ def test_commands_that_change_the_store_name_its_folder(run: Any, unwritable: St
         import tooltrace as tt
         import tooltrace.analysis.api  # the other user may not read the modules
         from tooltrace.errors import StoreError
-        from tooltrace.store.forget import Selection, forget
-        from tooltrace.store.prune import prune
-        from tooltrace.store.retention import PrunePolicy
+        from tooltrace.store.upkeep.forget import Selection, forget
+        from tooltrace.store.upkeep.prune import prune
+        from tooltrace.store.upkeep.retention import PrunePolicy
         os.setgid({OTHER_USER}); os.setuid({OTHER_USER})
         store = {str(unwritable.database)!r}
         print(tt.query("recent", store=store).select("call_id").rows)

@@ -16,29 +16,31 @@ from typing import Any
 import pytest
 
 from tooltrace.errors import ConfigError, StoreBusy, StoreError
-from tooltrace.store import file_lock, fold_marker, journal_scan, step_size
-from tooltrace.store import fold as fold_module
-from tooltrace.store import reader as reader_module
-from tooltrace.store.file_lock import Lock
-from tooltrace.store.fold import Folding, FoldProgress, fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
-from tooltrace.store.step_size import StepSize
+from tooltrace.store.files import file_lock
+from tooltrace.store.files.file_lock import Lock
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold import fold as fold_module
+from tooltrace.store.fold import step_size
+from tooltrace.store.fold.fold import Folding, FoldProgress, fold
+from tooltrace.store.fold.step_size import StepSize
+from tooltrace.store.journal import fold_marker, line_scan
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.read import reader as reader_module
+from tooltrace.store.read.reader import open_reader
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 Child = Callable[..., subprocess.Popen[str]]
 COUNT = "SELECT count(*), count(DISTINCT span_id) FROM tool_calls"
 HOLD = """
-from tooltrace.store.file_lock import Lock
+from tooltrace.store.files.file_lock import Lock
 lock = Lock(paths)
 assert lock.exclusive(120)
 print("held", flush=True)
 time.sleep(600)
 """
 READ = """
-from tooltrace.store.file_lock import Lock
+from tooltrace.store.files.file_lock import Lock
 lock = Lock(paths)
 lock.shared(120)
 print("held", flush=True)
@@ -62,7 +64,7 @@ def wait() -> Iterator[Callable[[float], None]]:
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each step of a fold move about 4 KiB."""
-    monkeypatch.setattr(journal_scan.batches, "__kwdefaults__", {"limit": 4096})
+    monkeypatch.setattr(line_scan.batches, "__kwdefaults__", {"limit": 4096})
     monkeypatch.setattr(fold_module, "MAX_STEP_BYTES", 4096)
 
 
@@ -178,7 +180,7 @@ def test_a_reader_has_its_turn_after_each_step_and_sees_everything(store: StoreP
 def test_a_step_ends_soon_where_a_reader_waits(
     store: StorePaths, write: Any, call: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal_scan.batches, "__kwdefaults__", {"limit": 4096})
+    monkeypatch.setattr(line_scan.batches, "__kwdefaults__", {"limit": 4096})
     monkeypatch.setattr(fold_module, "WAITED_SECONDS", 0)
     write(*map(call, range(300)))
     had = threading.Event()
@@ -305,13 +307,13 @@ def test_steps_are_short_where_another_process_reads_the_store(
     lock = Lock(store)
     size = StepSize(lock, 1 << 30)
     size.update()
-    assert size.bytes == journal_scan.PIECE_BYTES
+    assert size.bytes == line_scan.PIECE_BYTES
     size.learn(64 << 20, 4 * step_size.HOLD_SECONDS)  # four times as long as it should
     size.update()
     assert size.bytes == 16 << 20
     size.learn(64 << 20, 3600)
     size.update()
-    assert size.bytes == journal_scan.PIECE_BYTES
+    assert size.bytes == line_scan.PIECE_BYTES
     lock.release()
 
 
@@ -334,8 +336,9 @@ def test_steps_before_a_kill_stay_folded(
     before = fold_marker.unfolded_bytes(store)
     run(
         """
-        from tooltrace.store import fold as module, journal_scan
-        journal_scan.batches.__kwdefaults__["limit"] = module.MAX_STEP_BYTES = 4096
+        from tooltrace.store.fold import fold as module
+        from tooltrace.store.journal import line_scan
+        line_scan.batches.__kwdefaults__["limit"] = module.MAX_STEP_BYTES = 4096
         steps = []
         def die(progress):
             steps.append(progress)
@@ -378,9 +381,9 @@ def test_lines_that_another_fold_inserted_meanwhile_are_not_inserted_again(
 
 
 def test_a_line_longer_than_a_piece_is_folded(store: StorePaths, write: Any, call: Any, rows: Rows) -> None:
-    write(call(1), call(2, text="x" * (2 * journal_scan.PIECE_BYTES)), call(3))
+    write(call(1), call(2, text="x" * (2 * line_scan.PIECE_BYTES)), call(3))
     assert fold(store).rows == 3
-    assert rows("SELECT length(text) FROM tool_calls WHERE call_id = 'c2'") == [(2 * journal_scan.PIECE_BYTES,)]
+    assert rows("SELECT length(text) FROM tool_calls WHERE call_id = 'c2'") == [(2 * line_scan.PIECE_BYTES,)]
 
 
 def test_temporary_files_in_use_are_not_removed_by_another_fold(store: StorePaths, call: Any) -> None:

@@ -33,6 +33,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 """Packages and root modules, the lowest layer first. Each may import from the layers below its own, and from itself."""
 
+STORE_LAYERS = ("files", "journal", "database", "erase", "fold", "read", "upkeep")
+"""Packages inside ``tooltrace.store``, the lowest first."""
+
 MAX_ROOT_MODULES = 7
 """Maximum number of modules outside the packages."""
 
@@ -109,9 +112,24 @@ def test_imports_between_packages_point_down() -> None:
     assert not wrong, "\n".join(sorted(wrong))
 
 
+def test_imports_between_packages_of_the_store_point_down() -> None:
+    def level(module: str) -> int:
+        return STORE_LAYERS.index(name) if (name := module.split(".")[2]) in STORE_LAYERS else -1
+
+    wrong = {
+        f"{module} imports {imported}"
+        for module, path in modules().items()
+        if module.startswith("tooltrace.store.") and level(module) >= 0
+        for imported in imports(syntax_tree(path), at_import=True)
+        if imported.startswith("tooltrace.store.") and level(imported) > level(module)
+    }
+    wrong -= {"tooltrace.store.fold.fold imports tooltrace.store.upkeep.retention"}  # the first fold of a day prunes
+    assert not wrong, "\n".join(sorted(wrong))
+
+
 def test_only_the_packages_of_the_stores_read_a_store_by_its_engine() -> None:
     """All others use ``open_store``: a further kind of store needs no change in them."""
-    engines = ("tooltrace.store.reader", "tooltrace.store.label_select")
+    engines = ("tooltrace.store.read.reader", "tooltrace.store.read.label_select")
     found = {
         module
         for module, path in modules().items()

@@ -28,8 +28,8 @@ from tests.truth.cells import (
     Cell,
     probability,
 )
-from tooltrace.store import hashes
-from tooltrace.store.migrations import create
+from tooltrace.store.database import hashes
+from tooltrace.store.database.migrations import create
 
 Flags = NDArray[np.bool_]
 Whole = NDArray[np.int64]

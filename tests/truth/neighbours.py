@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tests.truth.cells import Cell
 from tests.truth.histories import Draws
-from tooltrace.store.macros import MACROS
+from tooltrace.store.database.macros import MACROS
 
 Numbers = NDArray[np.float64]
 

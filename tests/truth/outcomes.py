@@ -15,8 +15,8 @@ import duckdb
 import numpy as np
 
 from tooltrace.analysis.catalog import find
-from tooltrace.store import hashes
-from tooltrace.store.migrations import create
+from tooltrace.store.database import hashes
+from tooltrace.store.database.migrations import create
 
 AGENTS = ((0.3, 0.2), (0.5, 0.4))
 """Two agents: the share of conversations with a failed call, and the share that fails among the others."""

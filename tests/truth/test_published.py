@@ -9,9 +9,9 @@ import statsmodels.api as sm
 from scipy import stats
 
 from tooltrace.analysis import run
-from tooltrace.store import hashes
-from tooltrace.store.macros import create_macros
-from tooltrace.store.migrations import create
+from tooltrace.store.database import hashes
+from tooltrace.store.database.macros import create_macros
+from tooltrace.store.database.migrations import create
 
 # Cochran 1977, Sampling Techniques, table 3.5: persons of 30 households, and those who had seen a doctor in a year
 PERSONS = [5, 6, 3, 3, 2, 3, 3, 3, 4, 4, 3, 2, 7, 4, 3, 5, 4, 4, 3, 3, 4, 3, 3, 1, 2, 4, 3, 4, 2, 4]

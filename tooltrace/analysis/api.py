@@ -14,7 +14,7 @@ from tooltrace.analysis.parameters import QueryOptions
 from tooltrace.errors import BadParameter
 from tooltrace.recording import config
 from tooltrace.store.base import Store, open_store
-from tooltrace.store.read_connection import ReadConnection
+from tooltrace.store.read.read_connection import ReadConnection
 from tooltrace.store.result import QueryResult, Statement
 
 AttributeName = NewType("AttributeName", str)

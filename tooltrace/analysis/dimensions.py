@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tooltrace.errors import BadParameter
-from tooltrace.store.schema import quote_identifier, quote_literal
+from tooltrace.store.database.schema import quote_identifier, quote_literal
 
 ATTRIBUTES = "attributes"
 """Prefix of the dimension ``attributes.NAME``: one attribute of the call."""

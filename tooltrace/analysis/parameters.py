@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal, TypedDict
 
 from tooltrace.errors import BadParameter
-from tooltrace.store.schema import quote_literal
+from tooltrace.store.database.schema import quote_literal
 
 ParamValue = str | int | float | datetime | None
 """A value that is bound in the engine. Times are naive UTC, as in the column ``started_at``."""

@@ -1,6 +1,6 @@
 """Proportions of attempts, with intervals that count clusters: the arithmetic of the SQL macros, for counts made in Python.
 
-``tooltrace.store.macros`` explains clusters and has the same functions for the named queries; a test holds both to equal
+``tooltrace.store.database.macros`` explains clusters and has the same functions for the named queries; a test holds both to equal
 results. The one addition is a wider interval where several proportions were looked at.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from statistics import NormalDist
 from typing import Any, Final, NamedTuple
 
-from tooltrace.store.macros import T_COEFFICIENTS, Z_95
+from tooltrace.store.database.macros import T_COEFFICIENTS, Z_95
 
 MIN_N: Final = 20
 """Items below which a proportion is marked ``too_few``, as in the named queries."""

@@ -34,7 +34,7 @@ def compact(*, wait: float, form: str, store: Path) -> None:
 
     The disk needs room for a second copy meanwhile.
     """
-    from tooltrace.store.backup import compact as compact_store
+    from tooltrace.store.upkeep.backup import compact as compact_store
 
     with working("Rewriting"):
         report = compact_store(store, wait=wait)
@@ -59,7 +59,7 @@ def backup(*, file: Path, force: bool, wait: float, form: str, store: Path) -> N
 
     Others may record meanwhile; what they had written before is in the copy. FILE appears when it is complete.
     """
-    from tooltrace.store.backup import backup as back_up
+    from tooltrace.store.upkeep.backup import backup as back_up
 
     with working("Copying"):
         report = back_up(store, file, force=force, wait=wait)
@@ -83,7 +83,7 @@ def restore(*, file: Path, force: bool, wait: float, form: str, store: Path) -> 
 
     Records in the journals of the store are folded into it, and what was forgotten since the backup stays forgotten.
     """
-    from tooltrace.store.backup import restore as restore_store
+    from tooltrace.store.upkeep.backup import restore as restore_store
 
     with working("Restoring"):
         report, aside = restore_store(file, store, force=force, wait=wait)
@@ -108,7 +108,7 @@ def merge(*, sources: tuple[Path, ...], output: Path | None, wait: float, form: 
 
     Labels and corrections are added too. What was forgotten in one of the stores is forgotten in the result.
     """
-    from tooltrace.store.merge import merge as merge_stores
+    from tooltrace.store.upkeep.merge import merge as merge_stores
 
     into = output or store
     with working("Merging"):

@@ -15,7 +15,7 @@ from tooltrace.errors import near
 from tooltrace.store.result import QueryResult, Statement, limited
 
 if TYPE_CHECKING:
-    from tooltrace.store.documented_tables import DocumentedTable
+    from tooltrace.store.database.documented_tables import DocumentedTable
 
 
 @click.command(
@@ -31,7 +31,7 @@ def columns(*, table: str | None, limit: int | None, form: str) -> None:
     Without TABLE, the columns of all tables are listed. No store is read.
     """
     from tooltrace.cli.output import write
-    from tooltrace.store.documented_tables import TABLES, documented_tables
+    from tooltrace.store.database.documented_tables import TABLES, documented_tables
 
     if table is not None and table not in TABLES:
         hint = near(table, TABLES) or f"; the tables are {', '.join(TABLES)}"
@@ -68,7 +68,7 @@ def _print_all(tables: Sequence[DocumentedTable], limit: int | None) -> None:
 def list_tables(form: str) -> None:
     """Print the tables and views, and what a row of each is."""
     from tooltrace.cli.output import write
-    from tooltrace.store.documented_tables import documented_tables
+    from tooltrace.store.database.documented_tables import documented_tables
 
     write(_result(("table", "meaning"), [(table.name, table.comment) for table in documented_tables()]), form)
 

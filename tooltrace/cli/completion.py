@@ -80,7 +80,7 @@ def complete_destinations(_ctx: click.Context) -> Iterable[str]:
 @_completing
 def complete_tables(_ctx: click.Context) -> Iterable[tuple[str, str]]:
     """Complete the name of a table."""
-    from tooltrace.store.documented_tables import documented_tables
+    from tooltrace.store.database.documented_tables import documented_tables
 
     return ((table.name, table.comment) for table in documented_tables())
 
@@ -154,7 +154,7 @@ def _place(text: str | None) -> Place | None:
 
 def _recorded(ctx: click.Context) -> set[tuple[str, str | None]]:
     """Return the recorded tools and versions. A remote store is not connected to: its answer could take long."""
-    from tooltrace.store.tool_names import tools_at_once
+    from tooltrace.store.read.tool_names import tools_at_once
 
     place = ctx.meta.get(_STORE) or _place(_argument(ctx, STORE_ARGUMENT)) or default_address() or default_store()
     return tools_at_once(place) if isinstance(place, Path) else set()

@@ -37,7 +37,7 @@ def doctor(*, mend: bool, secrets: bool, form: str, store: Path) -> None:
 
     The report contains rows, pending and lost records, damage, and processes that hold the store's locks. Exit code 1 without a store, or if problems remain.
     """
-    from tooltrace.store import doctor as store_doctor
+    from tooltrace.store.upkeep import doctor as store_doctor
 
     if secrets:
         _find_secrets(store, form)
@@ -57,7 +57,7 @@ def doctor(*, mend: bool, secrets: bool, form: str, store: Path) -> None:
 
 def _find_secrets(store: Path, form: str) -> None:
     """Print the number of stored secrets. Exit code 1 if there are any."""
-    from tooltrace.store.redact_stored import redact_stored
+    from tooltrace.store.upkeep.redact_stored import redact_stored
 
     report = redact_stored(store, Redaction(), dry_run=True)
     print_secrets(report, form, "found")

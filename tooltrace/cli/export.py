@@ -25,7 +25,7 @@ from tooltrace.core.plural import format_count
 from tooltrace.errors import StoreError
 from tooltrace.recording.settings import default_service
 from tooltrace.store.base import open_store
-from tooltrace.store.delivery_cursors import DeliveryCursor, DestinationFiles
+from tooltrace.store.journal.delivery_cursors import DeliveryCursor, DestinationFiles
 
 if TYPE_CHECKING:
     from tooltrace.delivery.backfill import Replay
@@ -100,7 +100,7 @@ def export(*, name: str | None, store: Path, status: bool, forget: bool, **optio
 def _export(store: Path, name: str, *, follow: bool, pending: bool, **options: Any) -> None:
     from tooltrace.delivery.plan import specs_for
     from tooltrace.exporters.registry import create, load
-    from tooltrace.store.exclusive import existing
+    from tooltrace.store.upkeep.exclusive import existing
 
     load(name)  # an unknown destination fails before the store is read
     is_folder = (options["output"] or "").endswith("/")  # whatever its name ends in
@@ -232,7 +232,7 @@ def _replay(
 def _note(store: Path, name: str, target: Target) -> None:
     """Note the place of the export in the store, so that ``tooltrace forget`` knows it."""
     from tooltrace.exporters.atomic_file import STANDARD
-    from tooltrace.store.exports import note_export
+    from tooltrace.store.upkeep.exports import note_export
 
     if target.path is None or target.path == STANDARD:
         return

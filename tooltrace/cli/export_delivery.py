@@ -18,15 +18,15 @@ import click
 from tooltrace.cli.errors import CommandError
 from tooltrace.cli.sanitize import clean
 from tooltrace.core.plural import format_count
-from tooltrace.store.delivery_cursors import DestinationFiles
-from tooltrace.store.delivery_lag import DeliveryLag, delivery_lags
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.delivery_cursors import DestinationFiles
+from tooltrace.store.journal.delivery_lag import DeliveryLag, delivery_lags
 
 if TYPE_CHECKING:
     from tooltrace.delivery.delivery import Delivery
     from tooltrace.delivery.threads import DestinationSpec
     from tooltrace.exporters.protocol import Destination, Target
-    from tooltrace.store.file_lock import Lock
+    from tooltrace.store.files.file_lock import Lock
 
 
 PENDING_SECONDS = 60.0

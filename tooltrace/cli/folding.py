@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from tooltrace.errors import StoreError
-from tooltrace.store.file_lock import wait_seconds
-from tooltrace.store.fold_marker import unfolded_bytes
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.file_lock import wait_seconds
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.fold_marker import unfolded_bytes
 
 LONG_BYTES = 32 * 1024 * 1024
 """Journal size that takes about a second to fold; above it the user sees the progress."""
@@ -37,7 +37,7 @@ def _fold_with_bar(path: Path, pending: int) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    from tooltrace.store.fold import FoldProgress, fold
+    from tooltrace.store.fold.fold import FoldProgress, fold
 
     columns = (
         TextColumn("Folding journals"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(),

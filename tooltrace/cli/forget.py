@@ -17,8 +17,8 @@ from tooltrace.cli.sanitize import clean
 from tooltrace.core.plural import format_count
 
 if TYPE_CHECKING:
-    from tooltrace.store.exports import ExportedFile
-    from tooltrace.store.forget import ForgetReport
+    from tooltrace.store.upkeep.exports import ExportedFile
+    from tooltrace.store.upkeep.forget import ForgetReport
 
 
 @click.command(
@@ -65,7 +65,7 @@ def forget(
     Exit code 1 if a file may still have the records.
     """
     from tooltrace.maintenance.forget import forget_calls
-    from tooltrace.store.forget import Selection
+    from tooltrace.store.upkeep.forget import Selection
 
     selection = None
     if conversation or call_id or where:

@@ -16,7 +16,7 @@ from tooltrace.cli.sanitize import clean
 from tooltrace.core.plural import format_count
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.writer import Writer
-from tooltrace.store.journal_scan import IMPORTED
+from tooltrace.store.journal.line_scan import IMPORTED
 
 if TYPE_CHECKING:
     from tooltrace.ingest.files import ImportResult, UnreadableFile

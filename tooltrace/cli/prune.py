@@ -14,7 +14,7 @@ from tooltrace.cli.options import examples, format_option, place_option, tool_op
 from tooltrace.core.plural import format_count
 from tooltrace.errors import ConfigError
 from tooltrace.store.base import StoreBackend
-from tooltrace.store.retention import PrunePolicy, PruneReport, parse_days, parse_size
+from tooltrace.store.upkeep.retention import PrunePolicy, PruneReport, parse_days, parse_size
 
 _FOREVER = "forever"
 

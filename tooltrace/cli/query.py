@@ -20,7 +20,7 @@ from tooltrace.cli.options import (
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.wrapping import echo_sentence
 from tooltrace.store.base import StoreBackend
-from tooltrace.store.macros import with_definitions
+from tooltrace.store.database.macros import with_definitions
 
 
 def _listed(_ctx: click.Context, _param: click.Parameter, text: str | None) -> list[str] | None:

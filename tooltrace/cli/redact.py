@@ -17,7 +17,7 @@ from tooltrace.core.plural import format_count
 from tooltrace.redact.redaction import Redaction
 
 if TYPE_CHECKING:
-    from tooltrace.store.redact_stored import RedactReport
+    from tooltrace.store.upkeep.redact_stored import RedactReport
 
 
 @click.command(
@@ -60,7 +60,7 @@ def redact(
     Exit code 1 if a file may still have secrets.
     """
     from tooltrace.maintenance.exported_files import redact_exports
-    from tooltrace.store.redact_stored import redact_stored
+    from tooltrace.store.upkeep.redact_stored import redact_stored
 
     if not (patterns or keys or defaults):
         raise UsageError("nothing to redact: pass --defaults, --key or --pattern; nothing was changed")

@@ -16,9 +16,9 @@ from tooltrace.cli.errors import CommandError, UsageError
 from tooltrace.cli.options import capture_option, examples, unfolded_place_option
 from tooltrace.errors import ConfigError, UnsupportedByStore
 from tooltrace.recording.settings import Settings
-from tooltrace.store.background import BackgroundFold
 from tooltrace.store.base import StoreBackend
-from tooltrace.store.store_file import check_location
+from tooltrace.store.files.store_file import check_location
+from tooltrace.store.fold.background import BackgroundFold
 
 if TYPE_CHECKING:
     from tooltrace.ingest.receiver.ingester import Receiver

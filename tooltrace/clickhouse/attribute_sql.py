@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Literal
 
-from tooltrace.store.schema import BOOLEAN, INTEGER, JSON, REAL, TEXT, TIME
+from tooltrace.store.database.schema import BOOLEAN, INTEGER, JSON, REAL, TEXT, TIME
 
 Variant = Literal["map", "json"]
 """Type of the exporter's attribute columns."""

@@ -1,4 +1,4 @@
-"""Views that apply corrections to attempts when a query runs, by the rules of :mod:`tooltrace.store.corrections`.
+"""Views that apply corrections to attempts when a query runs, by the rules of :mod:`tooltrace.store.database.corrections`.
 
 A ClickHouse table is not updated, so the attempts keep the recorded reading. The view ``attempts`` looks each attempt up
 in an array of the corrections in force. The array is a scalar subquery, which ClickHouse evaluates once for a statement,
@@ -13,8 +13,8 @@ from typing import Final
 from tooltrace.clickhouse.attribute_sql import quote_identifier, quote_literal
 from tooltrace.clickhouse.materialized import TABLE_PREFIX
 from tooltrace.clickhouse.tables import Tables, attempts_of_calls
-from tooltrace.store.corrections import RULE
-from tooltrace.store.schema import ATTEMPTS, CORRECTIONS
+from tooltrace.store.database.corrections import RULE
+from tooltrace.store.database.schema import ATTEMPTS, CORRECTIONS
 
 RECORDED_ATTEMPTS: Final = "recorded_attempts"
 """View of the attempts as they were recorded."""

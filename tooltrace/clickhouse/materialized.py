@@ -8,7 +8,7 @@ from typing import Final
 from tooltrace.clickhouse.attribute_sql import quote_identifier, reader_of
 from tooltrace.clickhouse.tables import Tables, attempts, views
 from tooltrace.otel import attributes as names
-from tooltrace.store.schema import ATTEMPTS, CORRECTIONS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, TIME, Table
+from tooltrace.store.database.schema import ATTEMPTS, CORRECTIONS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, TIME, Table
 
 INDEX_PREFIX: Final = "tooltrace_by_"
 _FEW_VALUES_INDEX: Final = "set(64)"

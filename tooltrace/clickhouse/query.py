@@ -12,8 +12,8 @@ from tooltrace.clickhouse.client import ClickHouseConnection, first_line
 from tooltrace.clickhouse.plan_check import require_allowed_tables
 from tooltrace.clickhouse.sql.translate import TranslatedQuery, create_temp_table, drop_temp_table, to_clickhouse
 from tooltrace.errors import QueryError, UnsupportedByStore
-from tooltrace.store import schema
-from tooltrace.store.scratch import outside_folder
+from tooltrace.store.database import schema
+from tooltrace.store.files.scratch import outside_folder
 from tooltrace.store.url import Address
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def relation(data: bytes, types: Mapping[str, str]) -> DuckDBPyRelation:
 
 
 def _read(data: bytes, types: Mapping[str, str]) -> DuckDBPyRelation:
-    from tooltrace.store.connection import connect as memory
+    from tooltrace.store.database.connection import connect as memory
 
     con = memory()
     with outside_folder("result") as folder:

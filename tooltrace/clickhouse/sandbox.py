@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from tooltrace.clickhouse.client import ClickHouseConnection
 from tooltrace.clickhouse.query import connect
 from tooltrace.errors import QueryError, TooltraceError
+from tooltrace.store.database.views import NAMES
+from tooltrace.store.files.scratch import outside_folder
 from tooltrace.store.result import QueryResult, Statement
 from tooltrace.store.sandbox import FileForm, SandboxFile, SandboxLimits
 from tooltrace.store.sandbox.limits import MIB, limited_rows, memory_exceeded, time_exceeded
-from tooltrace.store.scratch import outside_folder
 from tooltrace.store.url import Address
-from tooltrace.store.views import NAMES
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation

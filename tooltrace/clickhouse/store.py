@@ -24,8 +24,8 @@ from tooltrace.store.url import Address
 
 if TYPE_CHECKING:
     from tooltrace.clickhouse.query import ClickHouseSession
-    from tooltrace.store.retention import PrunePolicy, PruneReport
     from tooltrace.store.sandbox import SandboxLimits
+    from tooltrace.store.upkeep.retention import PrunePolicy, PruneReport
 
 
 def destination(address: Address, signal: Literal["traces", "logs"]) -> tuple[Destination, bool]:

@@ -23,7 +23,7 @@ from tooltrace.clickhouse.attribute_sql import (
 from tooltrace.clickhouse.conventions_sql import is_tool
 from tooltrace.otel import attributes as names
 from tooltrace.otel import evaluation_codec
-from tooltrace.store.schema import (
+from tooltrace.store.database.schema import (
     ATTEMPTS,
     CORRECTIONS,
     GATE_EVENTS,

@@ -10,8 +10,8 @@ from tooltrace.clickhouse.materialized import ALWAYS, STORED, materialized_selec
 from tooltrace.clickhouse.materialized import SETTINGS as MATERIALIZED_SETTINGS
 from tooltrace.clickhouse.sql.translate import view_sql
 from tooltrace.clickhouse.tables import Tables, views
-from tooltrace.store.schema import ATTEMPTS
-from tooltrace.store.views import VIEWS
+from tooltrace.store.database.schema import ATTEMPTS
+from tooltrace.store.database.views import VIEWS
 
 SETTINGS: Final = (
     "SETTINGS join_use_nulls = 1, aggregate_functions_null_for_empty = 1, prefer_column_name_to_alias = 1, "

@@ -19,9 +19,9 @@ from tooltrace.delivery.batch import DeliveryBatch
 from tooltrace.delivery.dead_letter import DeadLetterWriter
 from tooltrace.delivery.retry import RetryLoop, RetryPolicy
 from tooltrace.exporters.protocol import AtomicDestination, Destination, MultiPartDestination, Unavailable
-from tooltrace.store.delivery_cursors import DestinationFiles
-from tooltrace.store.history import History, HistoryBatch, RowPosition
-from tooltrace.store.syncing import replace_file
+from tooltrace.store.files.syncing import replace_file
+from tooltrace.store.journal.delivery_cursors import DestinationFiles
+from tooltrace.store.read.history import History, HistoryBatch, RowPosition
 
 GIVE_UP_SECONDS: Final = 300.0
 """Seconds without any acknowledgement after which a replay ends; it can be started again."""

@@ -11,9 +11,9 @@ from tooltrace.core.records import Loss, Record
 from tooltrace.delivery.batch import RefusedRecords
 from tooltrace.faults import faults
 from tooltrace.redact.redaction import Redaction
-from tooltrace.store.delivery_cursors import DestinationFiles
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
+from tooltrace.store.journal.delivery_cursors import DestinationFiles
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 
 MAX_FILE_BYTES: Final = 64 * 1024 * 1024
 """Maximum size of the file of refused records; further ones are only counted."""

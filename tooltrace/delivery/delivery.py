@@ -21,8 +21,8 @@ from tooltrace.delivery.retry import RetryLoop, RetryPolicy
 from tooltrace.errors import StoreError
 from tooltrace.exporters.protocol import Destination, MultiPartDestination, Unavailable
 from tooltrace.faults import faults
-from tooltrace.store.delivery_cursors import DeliveryCursor, DestinationFiles, pending_bytes
-from tooltrace.store.journal_reader import JournalChunk, JournalReader
+from tooltrace.store.journal.delivery_cursors import DeliveryCursor, DestinationFiles, pending_bytes
+from tooltrace.store.read.undelivered import JournalChunk, JournalReader
 
 MAX_EARLY_SPANS: Final = 1000
 """Maximum number of remembered spans that began before the cursor; an import of old spans may contain more."""

@@ -14,8 +14,8 @@ from tooltrace.errors import ConfigError
 from tooltrace.exporters import registry
 from tooltrace.exporters.otlp_config import SIGNALS, chosen, with_endpoint
 from tooltrace.exporters.protocol import Destination, ExportError, Target
-from tooltrace.store.delivery_cursors import DestinationFiles
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.delivery_cursors import DestinationFiles
 
 AUTO: Final = "auto"
 OTLP: Final = "otlp"

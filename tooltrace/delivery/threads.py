@@ -17,9 +17,9 @@ from opentelemetry import context
 from tooltrace.errors import StoreError, TooltraceError
 from tooltrace.exporters.protocol import Destination, MissingExtra, Target, Unavailable
 from tooltrace.faults import faults, report_fault, suppress_faults
-from tooltrace.store.delivery_cursors import DestinationFiles
-from tooltrace.store.file_lock import Lock
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.file_lock import Lock
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.delivery_cursors import DestinationFiles
 
 if TYPE_CHECKING:
     from tooltrace.delivery.delivery import Delivery

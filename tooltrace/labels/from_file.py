@@ -19,8 +19,8 @@ from tooltrace.labels.label import make_outcome
 from tooltrace.labels.writer import LabelWriter
 from tooltrace.recording.settings import Settings
 from tooltrace.store.base import Store, open_store
+from tooltrace.store.database.schema import quote_identifier, quote_literal
 from tooltrace.store.result import Statement
-from tooltrace.store.schema import quote_identifier, quote_literal
 
 IDS = ("call_id", "span_id", "conversation_id")
 VERDICTS = ("correct", "score")
@@ -202,7 +202,7 @@ def _fitted(number: int, names: list[str], fields: list[str]) -> Line:
 def _parquet(path: Path, unused: Callable[[list[str]], None], advance: Advance) -> Iterator[Line]:
     import duckdb
 
-    from tooltrace.store.connection import connect
+    from tooltrace.store.database.connection import connect
 
     file = f"read_parquet({quote_literal(str(path))})"
     with connect() as con:

@@ -15,8 +15,8 @@ from tooltrace.labels.label import LabelerKind, make_outcome
 from tooltrace.labels.writer import LabelWriter
 from tooltrace.recording.settings import Settings
 from tooltrace.store.base import StoreBackend, open_store
+from tooltrace.store.database.views import BY_LABELER
 from tooltrace.store.result import Statement
-from tooltrace.store.views import BY_LABELER
 
 PAGE = 1000
 """Attempts read at once: no lease on the store is held while the function runs."""

@@ -14,7 +14,7 @@ from tooltrace.core.records import Correction
 from tooltrace.normalize import NONE, PLAIN, RULES, Rule, normalize
 from tooltrace.redact.texts import MASK
 from tooltrace.store.base import Store, open_store
-from tooltrace.store.corrections import RULE as BY_PERSON
+from tooltrace.store.database.corrections import RULE as BY_PERSON
 
 Mode = Literal["certain", "current"]
 """``certain``: undo the readings of heuristic rules. ``current``: read the results by today's rules."""

@@ -21,14 +21,14 @@ from tooltrace.ingest.files.importer import format_of
 from tooltrace.ingest.files.reader import SkippedLine, TraceFile
 from tooltrace.recording.settings import Settings
 from tooltrace.redact.redaction import Redaction
-from tooltrace.store import erasure, tombstones
-from tooltrace.store.backup import copy_tombstones
-from tooltrace.store.blanking import Change
-from tooltrace.store.exclusive import existing, locked
-from tooltrace.store.exports import BACKUP, ExportedFile
-from tooltrace.store.locked_fold import fold_locked
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.redact_stored import change_of, redact_stored
+from tooltrace.store.erase import erasure, tombstones
+from tooltrace.store.erase.blanking import Change
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.locked_fold import fold_locked
+from tooltrace.store.upkeep.backup import copy_tombstones
+from tooltrace.store.upkeep.exclusive import existing, locked
+from tooltrace.store.upkeep.exports import BACKUP, ExportedFile
+from tooltrace.store.upkeep.redact_stored import change_of, redact_stored
 
 BATCH: Final = 512
 """Records written at once."""

@@ -7,11 +7,11 @@ import os
 from tooltrace.maintenance.exported_files import forget_in_exports
 from tooltrace.recording import config
 from tooltrace.store.base import open_store
-from tooltrace.store.exclusive import existing
-from tooltrace.store.exports import exported_files
-from tooltrace.store.forget import WAIT_SECONDS, ForgetReport, Selection
-from tooltrace.store.forget import forget as forget_in_store
-from tooltrace.store.scratch import sweep_file
+from tooltrace.store.files.scratch import sweep_file
+from tooltrace.store.upkeep.exclusive import existing
+from tooltrace.store.upkeep.exports import exported_files
+from tooltrace.store.upkeep.forget import WAIT_SECONDS, ForgetReport, Selection
+from tooltrace.store.upkeep.forget import forget as forget_in_store
 
 
 def forget(

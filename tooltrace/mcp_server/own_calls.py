@@ -16,7 +16,7 @@ from tooltrace.recording.recorder import Recorder
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 from tooltrace.store.base import StoreBackend
-from tooltrace.store.scratch import PrivateFolder, outside_folder
+from tooltrace.store.files.scratch import PrivateFolder, outside_folder
 from tooltrace.version import __version__
 
 SERVICE: Final = "tooltrace-mcp"

@@ -9,8 +9,8 @@ from tooltrace.errors import QueryError
 from tooltrace.mcp_server.answer import dumped
 from tooltrace.mcp_server.calls import call_answer
 from tooltrace.mcp_server.served_store import ServedStore
-from tooltrace.store.documented_tables import documented_tables
-from tooltrace.store.schema import quote_identifier
+from tooltrace.store.database.documented_tables import documented_tables
+from tooltrace.store.database.schema import quote_identifier
 
 SCHEMA: Final = "tooltrace://schema"
 QUERIES: Final = "tooltrace://queries"

@@ -17,7 +17,7 @@ from tooltrace.analysis.query import GroupBy
 from tooltrace.errors import BadParameter, LabelError, QueryError, TooltraceError, UnknownQuery
 from tooltrace.mcp_server.answer import MAX_CHARACTERS
 from tooltrace.store.base import Cancellation, SqlSandbox, StoreBackend
-from tooltrace.store.documented_tables import documented_tables
+from tooltrace.store.database.documented_tables import documented_tables
 from tooltrace.store.result import QueryResult, Statement
 from tooltrace.store.sandbox import SandboxLimits
 

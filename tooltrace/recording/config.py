@@ -51,13 +51,13 @@ from tooltrace.recording.worker import EXIT_SECONDS, Worker
 from tooltrace.redact.redaction import Redact, Redaction, as_redaction
 from tooltrace.redact.sanitizer import Sanitizer
 from tooltrace.redact.snapshot import snapshot
-from tooltrace.store.background import BackgroundFold
 from tooltrace.store.base import Store
-from tooltrace.store.file_lock import set_wait
-from tooltrace.store.first_use import check_database
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.retention import Retention, parse_days, parse_size, write_retention
-from tooltrace.store.store_file import check_location
+from tooltrace.store.database.first_use import check_database
+from tooltrace.store.files.file_lock import set_wait
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.files.store_file import check_location
+from tooltrace.store.fold.background import BackgroundFold
+from tooltrace.store.upkeep.retention import Retention, parse_days, parse_size, write_retention
 from tooltrace.store.url import Address, address_of
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from tooltrace.core.records import Record
 from tooltrace.recording.attempt import Attempt
-from tooltrace.store.journal_format import encode
+from tooltrace.store.journal.line_format import encode
 
 
 class DeferredRecord(Protocol):

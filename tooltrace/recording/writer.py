@@ -12,10 +12,10 @@ from tooltrace.core.plural import format_count
 from tooltrace.core.records import Loss, Record
 from tooltrace.faults import faults
 from tooltrace.recording.settings import Settings
-from tooltrace.store.first_use import FirstWrite
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.database.first_use import FirstWrite
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 
 MAX_WAITING_BYTES = 16 * 1024 * 1024
 """Maximum bytes of lines held in memory while the disk refuses writes; beyond it the oldest are lost."""

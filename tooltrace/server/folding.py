@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from tooltrace.server.request import app_state
 from tooltrace.server.templates import render
-from tooltrace.store.fold_marker import unfolded_bytes
+from tooltrace.store.journal.fold_marker import unfolded_bytes
 
 SHOWN_BYTES = 8 * 1024 * 1024
 """Unfolded journal bytes below which nothing is shown."""

@@ -16,8 +16,8 @@ from tooltrace.errors import StoreError
 from tooltrace.faults import LastError, faults
 from tooltrace.redact.redaction import Redaction
 from tooltrace.store.base import StoreBackend
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.store_health import StoreHealth, recorded_losses, store_health
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.read.store_health import StoreHealth, recorded_losses, store_health
 
 FRESH_SECONDS: Final = 1.0
 """Seconds for which a report is returned again, so that frequent requests cost no more than one a second."""

@@ -15,7 +15,7 @@ from tooltrace.errors import StoreMissing, UnsupportedByStore
 from tooltrace.server.label_forms import form_text
 from tooltrace.server.request import app_state, read_form
 from tooltrace.server.templates import render, url
-from tooltrace.store.documented_tables import documented_tables
+from tooltrace.store.database.documented_tables import documented_tables
 
 MAX_BODY_BYTES: Final = 1024 * 1024
 

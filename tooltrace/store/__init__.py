@@ -1,4 +1,4 @@
 """The store: journals that processes append to, and the DuckDB database that journals are folded into.
 
-A recording process needs only ``paths``, ``journal_format`` and ``journal``, which do not load DuckDB.
+A recording process needs only ``files`` and ``journal``, which do not load DuckDB.
 """

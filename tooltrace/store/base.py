@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
 
     from tooltrace.core.records import Record
-    from tooltrace.store.history import History
-    from tooltrace.store.paths import StorePaths
+    from tooltrace.store.files.paths import StorePaths
+    from tooltrace.store.read.history import History
     from tooltrace.store.result import QueryResult, Statement
-    from tooltrace.store.retention import PrunePolicy, PruneReport
     from tooltrace.store.sandbox import SandboxFile, SandboxLimits
+    from tooltrace.store.upkeep.retention import PrunePolicy, PruneReport
 
 
 class Cancellation:

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any, Final
 from tooltrace.core.records import Record
 from tooltrace.errors import QueryCancelled, QueryError, StoreError, TooltraceError
 from tooltrace.store.base import Cancellation, QuerySession, SqlSandbox, StoreBackend
-from tooltrace.store.first_use import check_database
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.database.first_use import check_database
+from tooltrace.store.database.schema import STORE
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 from tooltrace.store.result import QueryResult, Statement, read, result_of
-from tooltrace.store.schema import STORE
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from tooltrace.store.history import History
-    from tooltrace.store.retention import PrunePolicy, PruneReport
+    from tooltrace.store.read.history import History
     from tooltrace.store.sandbox import SandboxLimits
+    from tooltrace.store.upkeep.retention import PrunePolicy, PruneReport
 
 _LEASE_ROWS: Final = 10_000
 """Attempts that a scan reads in one lease."""
@@ -101,7 +101,7 @@ class DuckDBStore(StoreBackend):
         """Return the result of ``statement``. See StoreBackend."""
         import duckdb
 
-        from tooltrace.store.reader import failure_of
+        from tooltrace.store.read.reader import failure_of
 
         cancellation = cancellation or Cancellation()
         opened = self._open(missing_ok=missing_ok, cursors=False)
@@ -118,18 +118,18 @@ class DuckDBStore(StoreBackend):
                 raise failure_of(error, statement) from error
 
     def connect(self, *, missing_ok: bool = False) -> AbstractContextManager[DuckDBPyConnection]:
-        """Return a lease on the database; see ``tooltrace.store.reader.open_reader``."""
+        """Return a lease on the database; see ``tooltrace.store.read.reader.open_reader``."""
         return self._open(missing_ok=missing_ok, cursors=True)
 
     def _open(self, *, missing_ok: bool, cursors: bool) -> AbstractContextManager[DuckDBPyConnection]:
-        from tooltrace.store.reader import open_reader
+        from tooltrace.store.read.reader import open_reader
 
         return open_reader(self._path, missing_ok=missing_ok, journals_only=self._journals_only, cursors=cursors)
 
     @contextmanager
     def session(self, *, threads: int | None = None, memory_mib: int | None = None) -> Iterator[QuerySession]:
-        """Yield a session on one lease; see ``tooltrace.store.session``. See StoreBackend."""
-        from tooltrace.store.session import LeasedSession
+        """Yield a session on one lease; see ``tooltrace.store.read.session``. See StoreBackend."""
+        from tooltrace.store.read.session import LeasedSession
 
         with self._open(missing_ok=False, cursors=False) as con:
             yield LeasedSession(con, threads=threads, memory_mib=memory_mib)
@@ -149,13 +149,13 @@ class DuckDBStore(StoreBackend):
         without: Collection[str] = (),
     ) -> History:
         """Return the records, in the order in which they were folded. See StoreBackend."""
-        from tooltrace.store.history import History
+        from tooltrace.store.read.history import History
 
         return History(self._path, since=since, until=until, tool=tool, without=without)
 
     def prune(self, policy: PrunePolicy, *, dry_run: bool = False) -> PruneReport:
-        """Delete old calls and keep rollups of them. See ``tooltrace.store.prune``."""
-        from tooltrace.store.prune import prune
+        """Delete old calls and keep rollups of them. See ``tooltrace.store.upkeep.prune``."""
+        from tooltrace.store.upkeep.prune import prune
 
         return prune(self._path, policy, dry_run=dry_run)
 
@@ -196,7 +196,7 @@ class DuckDBStore(StoreBackend):
         self, sql: str, columns: Sequence[str], labeler: str, *, again: bool, check: Callable[[list[str]], None]
     ) -> list[tuple[Any, ...]]:
         """Return the labels of a SELECT, which runs once. See StoreBackend."""
-        from tooltrace.store.label_select import labels_of_select
+        from tooltrace.store.read.label_select import labels_of_select
 
         with self._open(missing_ok=False, cursors=False) as con:
             found = labels_of_select(con, sql, columns, labeler, again=again, check=check)
@@ -215,11 +215,11 @@ class DuckDBStore(StoreBackend):
     def forget(
         self, *, conversation_id: str | None = None, call_id: str | None = None, where: str | None = None
     ) -> int:
-        """Delete calls from every file of the store; see ``tooltrace.store.forget``. See StoreBackend.
+        """Delete calls from every file of the store; see ``tooltrace.store.upkeep.forget``. See StoreBackend.
 
         Raises StoreError where a file may still have records; the next fold tries again.
         """
-        from tooltrace.store.forget import Selection, forget
+        from tooltrace.store.upkeep.forget import Selection, forget
 
         report = forget(self._path, Selection(conversation_id=conversation_id, call_id=call_id, where=where))
         if report.erased.remaining:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from tooltrace.errors import BadParameter, near
-from tooltrace.store.schema import quote_identifier
+from tooltrace.store.database.schema import quote_identifier
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]

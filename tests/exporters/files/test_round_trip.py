@@ -164,8 +164,8 @@ def test_a_store_survives_export_and_import(name: str, store: Path, tmp_path: Pa
 
 
 def records_in(store: Path) -> list[Record]:
-    from tooltrace.store.journal_format import decode
-    from tooltrace.store.paths import StorePaths
+    from tooltrace.store.files.paths import StorePaths
+    from tooltrace.store.journal.line_format import decode
 
     files = StorePaths.of(store).journal.glob("*.jsonl")
     return [decode(line) for file in files for line in file.read_bytes().splitlines()]

@@ -19,8 +19,8 @@ from tests.exporters.otlp.receiver import Answer, GrpcReceiver
 from tests.stores import write_records as write
 from tooltrace.delivery.plan import specs_for
 from tooltrace.exporters.protocol import Target, Unavailable
-from tooltrace.store.delivery_cursors import DestinationFiles
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.delivery_cursors import DestinationFiles
 
 Respond = Callable[[socket.socket, threading.Event], None]
 TIMEOUT = 0.5

@@ -13,7 +13,7 @@ import tooltrace as tt
 from tooltrace.cli import cli
 from tooltrace.core.records import ToolCall
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.journal_format import encode
+from tooltrace.store.journal.line_format import encode
 
 
 @pytest.fixture

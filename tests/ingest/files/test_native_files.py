@@ -21,7 +21,7 @@ from tooltrace.exporters.protocol import Target
 from tooltrace.exporters.registry import create
 from tooltrace.ingest.files import UnreadableFile
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.journal_format import encode
+from tooltrace.store.journal.line_format import encode
 
 AT = datetime(2026, 11, 21, 12, 0, 0, 1, tzinfo=UTC)
 SECRET = "sk-abcdefghijklmnopqrstuvwx"

@@ -19,8 +19,8 @@ from tooltrace.otel.span_data import SpanData
 from tooltrace.redact.snapshot import Json
 from tooltrace.server.asgi import serve
 from tooltrace.server.site import Site
-from tooltrace.store.journal_format import decode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import decode
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
 JSON = {"content-type": "application/json"}

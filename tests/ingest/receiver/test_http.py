@@ -33,12 +33,12 @@ from tooltrace.exporters.protocol import Target
 from tooltrace.otel import attributes as names
 from tooltrace.otel.otlp.json import spans_to_json
 from tooltrace.otel.span_data import SpanData
-from tooltrace.store.delivery_cursors import DestinationFiles
-from tooltrace.store.fold import fold
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.journal.delivery_cursors import DestinationFiles
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
+from tooltrace.store.read.reader import open_reader
 
 WIDE = {zstd.codec().CompressionParameter.window_log: 25}
 """A window of 32 MiB, which is more than the receiver reserves."""

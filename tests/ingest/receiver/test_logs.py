@@ -20,9 +20,9 @@ from tooltrace.otel.log_codec import exception_log, to_log
 from tooltrace.otel.otlp.json import logs_to_json
 from tooltrace.otel.span_data import LogData
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.fold import fold
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.fold import fold
+from tooltrace.store.read.reader import open_reader
 
 MOMENT = datetime(2026, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
 SPAN = "00000000000000ab"

@@ -31,9 +31,9 @@ from tests.ingest.receiver.running import Receiving, Running
 from tooltrace.core.records import Outcome, Span, ToolCall
 from tooltrace.otel.log_codec import to_log
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.journal_format import decode
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import decode
+from tooltrace.store.read.reader import open_reader
 
 ORIGIN = {"service.name": "agents", "host.name": "there", "process.pid": 41}
 

@@ -24,8 +24,8 @@ from opentelemetry.util.re import parse_env_headers
 from tests.ingest.receiver import wire
 from tests.ingest.receiver.running import PROTOBUF, made, span
 from tooltrace.cli import cli
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.reader import open_reader
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.read.reader import open_reader
 
 
 @dataclass

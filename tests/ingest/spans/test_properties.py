@@ -15,7 +15,7 @@ from tooltrace.ingest.spans.conventions.detect import CONSUMED, CONVENTIONS
 from tooltrace.otel.span_codec import decode, encode
 from tooltrace.otel.span_data import EventData, LinkData, SpanData
 from tooltrace.recording.settings import Settings
-from tooltrace.store import journal_format
+from tooltrace.store.journal import line_format
 
 KEYS = sorted(CONSUMED | {"logfire.span_type", "tooltrace.version", "tooltrace.status", "tooltrace.duration_ms"}) + [
     *("mcp.method.name", "rpc.method", "openinference.span.kind", "traceloop.span.kind", "langfuse.observation.type"),
@@ -69,7 +69,7 @@ def test_any_span_gives_writable_records(batches: list[list[SpanData]], capture:
         records = assembler.convert(batch)
         assert len(records) == len({(form.trace_id, form.span_id) for form in batch})
         for record in records:
-            assert journal_format.decode(journal_format.encode(record)) == record
+            assert line_format.decode(line_format.encode(record)) == record
             assert len(record.span_id) == 16
             assert len(record.trace_id) == 32
 

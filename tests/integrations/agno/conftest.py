@@ -13,8 +13,8 @@ import pytest
 
 import tooltrace as tt
 from tooltrace.core.records import Gate
-from tooltrace.store.journal_format import decode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import decode
 
 if find_spec("agno") is None:
     collect_ignore_glob = ["test_[!m]*.py"]  # test_missing says so, once

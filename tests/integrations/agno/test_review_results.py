@@ -12,8 +12,8 @@ from agno.tools import tool
 
 import tooltrace as tt
 from tests.integrations.agno.shared_review import HOWS, delete, go_on, send, shell, start
-from tooltrace.store.journal_format import decode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import decode
 
 pytestmark = pytest.mark.usefixtures("installed")
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from tooltrace.clickhouse.sql.parser import parse
 from tooltrace.errors import QueryError
-from tooltrace.store.macros import MACROS, Macro
+from tooltrace.store.database.macros import MACROS, Macro
 
 _BY_NAME: Final = {macro.name: macro for macro in MACROS}
 

@@ -11,8 +11,8 @@ import sqlglot
 from sqlglot import exp
 
 from tooltrace.clickhouse.sql.parser import parse
-from tooltrace.store.schema import ATTEMPTS, RECORDS, REPEATED_CALLS
-from tooltrace.store.views import TOOL_CALLS, VIEWS
+from tooltrace.store.database.schema import ATTEMPTS, RECORDS, REPEATED_CALLS
+from tooltrace.store.database.views import TOOL_CALLS, VIEWS
 
 Columns = dict[str, tuple[str, ...]]
 """Known column names of each table in scope."""

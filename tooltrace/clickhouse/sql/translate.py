@@ -24,7 +24,7 @@ from tooltrace.clickhouse.sql.parser import parse
 from tooltrace.clickhouse.sql.rewrites import TempTable
 from tooltrace.clickhouse.sql.scope import rename_steps
 from tooltrace.errors import QueryError
-from tooltrace.store.macros import without_definitions
+from tooltrace.store.database.macros import without_definitions
 
 
 @dataclass(frozen=True, slots=True)

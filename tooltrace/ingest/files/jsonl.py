@@ -15,7 +15,7 @@ from tooltrace.core.records import Record
 from tooltrace.ingest.files.reader import Format, TraceFile
 from tooltrace.ingest.reredact import MAX_FILE_FIELD_BYTES, reredact
 from tooltrace.recording.settings import Settings
-from tooltrace.store.journal_format import KINDS, START, LineError, decode
+from tooltrace.store.journal.line_format import KINDS, START, LineError, decode
 
 NAME: Final = "jsonl"
 _LINE: Final = re.compile(

@@ -17,7 +17,7 @@ from tooltrace.ingest.files import phoenix
 from tooltrace.ingest.files.reader import Format, TraceFile, kind_of, parsed, record_of
 from tooltrace.ingest.reredact import MAX_FILE_FIELD_BYTES, reredact
 from tooltrace.recording.settings import Settings
-from tooltrace.store.schema import RECORDS, quote_identifier, quote_literal
+from tooltrace.store.database.schema import RECORDS, quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -87,7 +87,7 @@ def _fetched(con: DuckDBPyConnection, source: TraceFile, values: str) -> Iterato
 def _opened(source: TraceFile) -> Iterator[DuckDBPyConnection]:
     import duckdb
 
-    from tooltrace.store.connection import connect
+    from tooltrace.store.database.connection import connect
 
     with connect() as con:
         try:

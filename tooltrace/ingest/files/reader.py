@@ -17,8 +17,8 @@ from tooltrace.core.records import Record
 from tooltrace.errors import UnreadableFile
 from tooltrace.ingest.files.compression import DAMAGE, HEAD_BYTES, decompressed
 from tooltrace.recording.settings import Settings
-from tooltrace.store.journal_format import KINDS
-from tooltrace.store.schema import RECORDS
+from tooltrace.store.database.schema import RECORDS
+from tooltrace.store.journal.line_format import KINDS
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """Maximum length of a line in bytes; longer lines are skipped, because a whole line is held in memory."""

@@ -29,9 +29,9 @@ from tooltrace.otel.log_codec import Event, event_name, from_log, rejection_reas
 from tooltrace.otel.otlp.json import MalformedOtlp
 from tooltrace.otel.span_data import LogData, SpanData
 from tooltrace.recording.settings import Settings
-from tooltrace.store.journal import Journal
-from tooltrace.store.journal_format import encode
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.line_format import encode
+from tooltrace.store.journal.writer import Journal
 
 _Item = TypeVar("_Item", SpanData, LogData)
 

@@ -13,10 +13,10 @@ from typing import Any, Literal
 import orjson
 
 from tooltrace.errors import QueryError
-from tooltrace.store.paths import StorePaths
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.files.scratch import PrivateFolder, scratch
 from tooltrace.store.result import QueryResult, Statement
 from tooltrace.store.sandbox.limits import SandboxLimits, time_exceeded
-from tooltrace.store.scratch import PrivateFolder, scratch
 
 FileForm = Literal["csv", "parquet"]
 

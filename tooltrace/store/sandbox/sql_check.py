@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from tooltrace.errors import QueryError
-from tooltrace.store.macros import without_definitions
+from tooltrace.store.database.macros import without_definitions
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

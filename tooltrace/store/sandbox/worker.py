@@ -22,12 +22,12 @@ import orjson
 
 from tooltrace.core.spreadsheet import FORMULA_STARTS, without_formula
 from tooltrace.errors import QueryError, TooltraceError
-from tooltrace.store.reader import open_reader
+from tooltrace.store.database.schema import quote_identifier, quote_literal
+from tooltrace.store.files.scratch import remove_own
+from tooltrace.store.read.reader import open_reader
 from tooltrace.store.result import without_zones
 from tooltrace.store.sandbox.limits import MIB, SandboxLimits, limited_rows, memory_exceeded, time_exceeded
 from tooltrace.store.sandbox.sql_check import checked
-from tooltrace.store.schema import quote_identifier, quote_literal
-from tooltrace.store.scratch import remove_own
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

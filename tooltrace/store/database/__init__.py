@@ -1,0 +1,1 @@
+"""The DuckDB file: its schema, views and macros, connections to it, its rewriting and recovery."""

@@ -1,0 +1,496 @@
+"""SQL macros that the named queries share: intervals, clusters, finished attempts, calls and their order, durations.
+
+A store contains the macros beside its views, so that the SQL file of a query runs in any DuckDB that has the store
+open. ClickHouse has no such macros: there the translator replaces each macro call by the macro's body.
+
+Attempts of one conversation are similar, so a conversation is one draw, a cluster. To give a share an interval that
+holds then, a query does this:
+
+1. ``draw_key(conversation_id, trace_id)`` is the cluster of an attempt. Where attempts are grouped by call already, use
+   ``draw_key(conversation_id, min(trace_id))``, so that retries in traces of their own stay with their call.
+2. A CTE has one row per group and cluster: ``n``, the items of the cluster, and ``s``, those that count, as DOUBLE.
+   Rows with ``n = 0`` are left out.
+3. The next CTE has one row per group: ``count(*) AS clusters, sum(n) AS n, sum(s) AS s, sum(s * s) AS ss,
+   sum(s * n) AS sn, sum(n * n) AS nn``, and the next one adds ``effective_n(clusters, n, s, ss, sn, nn) AS effective``.
+4. The limits are ``cluster_low(s, n, effective)`` and ``cluster_high(s, n, effective)``. The columns are ``clusters`` and
+   ``n / effective AS design_effect``. The mark ``too_few`` is ``too_few_draws(clusters, n, $min_n)``.
+
+Clusters that are neighbours in time may be alike too. Then 2. has ``first``, the start of the cluster's first attempt, and
+before 3. a CTE orders the clusters by it: ``lag(s) AS s_before`` and ``lag(n) AS n_before``. Clusters of one call, and those
+that start in the same microsecond, are left out of the order: both are NULL. Rollups know the first attempt of a cluster, but not
+the first one with a label: ``first`` must not depend on it. 3. adds ``sum(s * s_before) AS ss_next, sum(s * n_before + n * s_before)
+AS sn_next, sum(n * n_before) AS nn_next``, and ``chained_n`` takes the place of ``effective_n``. ``chained_clusters``
+does all of 3. for one share.
+
+If each cluster has one item, ``effective`` is ``n``, and the limits are those of ``wilson_low`` and ``wilson_high``.
+Several shares of one query need sums of their own. The mean of a value has ``cluster_half``, and mean confidence -
+accuracy has ``gap_half``. A test statistic of chi square is divided by ``design_effect``, and a limit of a distance is
+multiplied by its root. A difference of two shares has Newcombe's interval, of the limits of both.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from tooltrace.store.database.advised_step import ADVISED_NEXT_STEP
+from tooltrace.store.database.text_patterns import (
+    ACKNOWLEDGED,
+    ADDRESSES,
+    DURATIONS,
+    MOMENTS,
+    TIMES,
+    VARYING,
+    replace_all,
+    search_pattern,
+    without,
+)
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Z_95: Final = 1.959963984540054
+"""0.975 quantile of the normal distribution."""
+T_COEFFICIENTS: Final = (
+    *(1.210348549, 0.7081166046, 0.1463588379, -0.2046624389, -0.1469073141, 0.2639412113, -0.1312157597),
+    0.0231844954,
+)
+"""The 0.975 quantile of Student's t is Z_95 * exp(the sum of T_COEFFICIENTS[i] / df ** (i + 1))."""
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """One scalar macro: its parameters, its SQL expression, and its meaning."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: str
+    comment: str
+    values: tuple[tuple[str, str], ...] = ()
+    """Names that ``body`` and later values use for expressions of the parameters: each expression is computed once."""
+    clickhouse: str | None = None
+    """The expression in ClickHouse's SQL, where it is not a translation of ``body``."""
+
+    @property
+    def expression(self) -> str:
+        """The expression in DuckDB's SQL, where a lambda function names a value."""
+        expression = self.body
+        for name, value in reversed(self.values):
+            expression = f"list_transform([{value}], lambda {name}: {expression})[1]"
+        return expression
+
+    @property
+    def signature(self) -> str:
+        """The text after CREATE MACRO."""
+        return f"{self.name}({', '.join(self.parameters)}) AS {self.expression}"
+
+    @property
+    def temporary(self) -> str:
+        """The statement that creates the macro for one connection; a read-only database allows it too."""
+        return f"CREATE OR REPLACE TEMP MACRO {self.signature};\n"
+
+
+def _wilson(exact: str, limit: str, sign: str) -> str:
+    """Return a limit of the Wilson score interval (Wilson 1927), 95 %: z = 1.959963984540054.
+
+    ``exact``: the k at which the limit is exactly ``limit``; there the formula is not used, because it may round.
+    """
+    half = "1.959963984540054e0 * sqrt(k * ((n - k) / nullif(n, 0)) + 0.960364705173531e0)"
+    return (
+        f"CASE WHEN k = {exact} AND n > 0 THEN {limit} "
+        f"ELSE (k + 1.920729410347062e0 {sign} {half}) / (nullif(n, 0) + 3.841458820694124e0) END"
+    )
+
+
+def _t_polynomial() -> str:
+    """Return the polynomial of T_COEFFICIENTS in x = 1 / df."""
+    *rest, expression = (f"{coefficient}e0" for coefficient in T_COEFFICIENTS)
+    for coefficient in reversed(rest):
+        expression = f"({coefficient} + {expression} * x)"
+    return f"{expression} * x"
+
+
+MACROS: Final = (
+    Macro(
+        "wilson_low",
+        ("k", "n"),
+        _wilson("0", "0e0", "-"),
+        "Lower limit of the 95 % Wilson score interval of k / n; NULL where n is 0.",
+    ),
+    Macro(
+        "wilson_high",
+        ("k", "n"),
+        _wilson("n", "1e0", "+"),
+        "Upper limit of the 95 % Wilson score interval of k / n; NULL where n is 0.",
+    ),
+    Macro(
+        "t_quantile",
+        ("df",),
+        f"{Z_95}e0 * exp({_t_polynomial()})",
+        "0.975 quantile of Student's t with df >= 1 degrees of freedom, whole or not: a polynomial in 1 / df, precise to "
+        "2e-7 of the value.",
+        values=(("x", "1e0 / df"),),
+    ),
+    Macro(
+        "cluster_residual",
+        ("n", "s", "ss", "sn", "nn"),
+        "(ss - 2e0 * s * sn / n + 1e0 * s * s / n * nn / n)",
+        "Sum over clusters of the squared difference between the counted items and those expected at the share s / n. "
+        "n, s: items and counted items of all clusters; ss, sn, nn: sums of squares and products of those of a cluster.",
+    ),
+    Macro(
+        "cluster_effect",
+        ("n", "s", "ss", "sn", "nn"),
+        "coalesce(CASE WHEN nn < 1e0 * n * n THEN greatest(1e0, "
+        "cluster_residual(n, s, ss, sn, nn) * n / nullif(1e0 * s * (n - s), 0) / (1 - 1e0 * nn / n / n)) END, 1e0)",
+        "Variance of the share s / n between clusters, as a multiple of the variance of n independent items; at least 1.",
+    ),
+    Macro(
+        "cluster_spread",
+        ("n", "s", "ss", "sn", "nn"),
+        "CASE WHEN s <= 0 OR s >= n THEN 0e0 "
+        "ELSE least(1e0 * s * s / ss, 1e0 * (n - s) * (n - s) / (nn - 2e0 * sn + ss)) END",
+        "Number of clusters of equal size that the rarer kind of item, counted or not, is spread over (Kish 1965); few "
+        "clusters do not show the variance between clusters.",
+    ),
+    Macro(
+        "effective_n",
+        ("clusters", "n", "s", "ss", "sn", "nn"),
+        "CASE WHEN clusters >= n THEN 1e0 * n ELSE greatest(equal, "
+        "n / (effect + 0.7e0 / (0.7e0 + cluster_spread(n, s, ss, sn, nn)) * greatest(0e0, n / equal - effect)) "
+        "* power(1.959963984540054e0 / t_quantile(greatest(1e0, equal - 1)), 2)) END",
+        "Number of independent items that the share s / n is as precise as: n if each item is a cluster. Else n / design "
+        "effect (Korn and Graubard 1998), corrected for the degrees of freedom; at least the clusters of equal size.",
+        values=(("equal", "1e0 * n * n / nn"), ("effect", "cluster_effect(n, s, ss, sn, nn)")),
+    ),
+    Macro(
+        "neighbour_effect",
+        ("n", "s", "ss", "sn", "nn", "ss_next", "sn_next", "nn_next"),
+        "CASE WHEN nn > n AND residual > 1e-9 * ss THEN coalesce(2 / (1 - least(0.9e0, greatest(0e0, "
+        "(ss_next - 1e0 * s * sn_next / n + 1e0 * s * s / n * nn_next / n) / residual))) - 1, 1e0) ELSE 1e0 END",
+        "Variance of the share s / n of clusters that each resemble the one before, as a multiple of that of independent clusters: "
+        "(1 + r) / (1 - r), where r is the correlation of neighbours, from 0 to 0.9 (Bayley and Hammersley 1946). ss_next, "
+        "nn_next: sums of the products with the cluster before; sn_next: sum of s * n before + n * s before.",
+        values=(("residual", "cluster_residual(n, s, ss, sn, nn)"),),
+    ),
+    Macro(
+        "chained_n",
+        ("clusters", "n", "s", "ss", "sn", "nn", "ss_next", "sn_next", "nn_next"),
+        "(effective_n(clusters, n, s, ss, sn, nn) / neighbour_effect(n, s, ss, sn, nn, ss_next, sn_next, nn_next))",
+        "Number of independent items that the share s / n is as precise as, where clusters of several items that are neighbours in "
+        "time may be alike.",
+    ),
+    Macro(
+        "clustered_n",
+        ("counted", "items"),
+        "effective_n(count(*) FILTER (WHERE items > 0), CAST(sum(items) AS DOUBLE), CAST(sum(counted) AS DOUBLE), "
+        # 1e0, because 1.0 is a DECIMAL, whose arithmetic is slow
+        "sum(1e0 * counted * counted), sum(1e0 * counted * items), sum(1e0 * items * items))",
+        "Aggregate over rows of one cluster each: effective_n of the share counted / items. NULL without items.",
+    ),
+    Macro(
+        "chained_clusters",
+        ("counted", "items", "counted_before", "items_before"),
+        "chained_n(count(*) FILTER (WHERE items > 0), CAST(sum(items) AS DOUBLE), CAST(sum(counted) AS DOUBLE), "
+        "sum(1e0 * counted * counted), sum(1e0 * counted * items), sum(1e0 * items * items), "
+        "sum(1e0 * counted * counted_before), sum(1e0 * counted * items_before + 1e0 * items * counted_before), "
+        "sum(1e0 * items * items_before))",
+        "Aggregate over rows of one cluster each: chained_n of the share counted / items. counted_before, items_before: those of "
+        "the cluster before, or NULL. NULL without items.",
+    ),
+    Macro(
+        "cluster_low",
+        ("s", "n", "effective"),
+        "wilson_low(CASE WHEN effective < n THEN 1e0 * s / n * effective ELSE 1e0 * s END, effective)",
+        "Lower limit of the 95 % interval of s / n: the Wilson score interval of effective items; NULL where n is 0.",
+    ),
+    Macro(
+        "cluster_high",
+        ("s", "n", "effective"),
+        "wilson_high(CASE WHEN effective < n THEN 1e0 * s / n * effective ELSE 1e0 * s END, effective)",
+        "Upper limit of the 95 % interval of s / n: the Wilson score interval of effective items; NULL where n is 0.",
+    ),
+    Macro(
+        "cluster_half",
+        ("n", "m", "mm", "mn", "nn"),
+        "CASE WHEN nn < 1e0 * n * n THEN t_quantile(greatest(1e0, 1e0 * n * n / nn - 1)) "
+        "* sqrt(CASE WHEN residual > 1e-12 * mm THEN residual / (1 - 1e0 * nn / n / n) ELSE 0e0 END) / n END",
+        "Half of the 95 % interval of the mean m / n of clustered items, by Student's t; NULL for one cluster. m: sum of "
+        "the values; mm, mn, nn: sums of squares and products of m and n of a cluster.",
+        values=(("residual", "cluster_residual(n, m, mm, mn, nn)"),),
+    ),
+    Macro(
+        "chained_half",
+        ("n", "m", "mm", "mn", "nn", "mm_next", "mn_next", "nn_next"),
+        "(cluster_half(n, m, mm, mn, nn) * sqrt(neighbour_effect(n, m, mm, mn, nn, mm_next, mn_next, nn_next)))",
+        "cluster_half, where clusters of several items that are neighbours in time may be alike.",
+    ),
+    Macro(
+        "cluster_correlation",
+        ("n", "m", "mm", "mn", "s", "ss", "sn", "ms", "nn"),
+        "CASE WHEN residual_m > 1e-12 * mm AND residual_s > 1e-12 * ss "
+        "THEN (ms - 1e0 * m * sn / n - 1e0 * s * mn / n + 1e0 * m * s / n * nn / n) / sqrt(residual_m * residual_s) ELSE 0e0 END",
+        "Correlation between clusters of the sums m and s, each as a deviation from its mean; 0 where one is constant. "
+        "ms: sum of their products.",
+        values=(
+            ("residual_m", "cluster_residual(n, m, mm, mn, nn)"),
+            ("residual_s", "cluster_residual(n, s, ss, sn, nn)"),
+        ),
+    ),
+    Macro(
+        "gap_half",
+        ("half", "distance", "correlation", "n", "nn"),
+        "CASE WHEN half IS NOT NULL THEN sqrt(greatest(0e0, power(half, 2) + power(distance, 2) "
+        "- 2 * half * distance * correlation "
+        "* CASE WHEN correlation > 0 THEN 1 - 3e0 / greatest(3e0, 1e0 * n * n / nn) ELSE 1e0 END)) END",
+        "Distance from mean confidence - accuracy to its limit (MOVER, Zou 2007). half: cluster_half of confidence; "
+        "distance: from accuracy to its limit. A positive correlation is reduced where clusters are few.",
+    ),
+    Macro(
+        "is_finished",
+        ("status", "ending"),
+        "(status IS NOT NULL AND ending IN ('returned', 'raised'))",
+        "Whether an attempt ran to its end and reported a status; others say nothing about the tool.",
+    ),
+    Macro(
+        "advised_next_step",
+        ("code", "retryable", "suggestion"),
+        ADVISED_NEXT_STEP,
+        "Next action that the table of codes advises after an error for which the tool stated none.",
+    ),
+    Macro(
+        "call_key",
+        ("tool", "call_id", "conversation_id", "host", "pid"),
+        "row(tool, call_id, coalesce(conversation_id, host, ''), "
+        "CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) ELSE -2 END)",
+        "Identity of the call that an attempt belongs to: tool, call_id and conversation; without a conversation, host "
+        "and process, because some models number their calls anew in each process.",
+    ),
+    Macro(
+        "draw_key",
+        ("conversation_id", "trace_id"),
+        "coalesce(conversation_id, trace_id)",
+        "The cluster of an attempt, one statistical draw: its conversation, because the calls of a conversation are "
+        "similar; without a conversation, its trace. An attempt that is alone in its trace is a cluster of its own.",
+    ),
+    Macro(
+        "text_key",
+        ("text",),
+        "hash(text)",
+        "A number of 64 bits for a text, to group and join by: it takes less time and memory than the text. Different texts "
+        "have different numbers (two of 10 million texts are equal with a probability of 3 in a million).",
+        clickhouse="sipHash64(text)",
+    ),
+    Macro(
+        "too_few_draws",
+        ("clusters", "n", "min_n"),
+        "(n < min_n OR clusters < 5 AND clusters < n)",
+        "Whether n items are too few for a verdict: fewer than min_n, or from fewer than five clusters, which do not "
+        "show how much clusters differ. Items that are a cluster each are counted as items.",
+    ),
+    Macro(
+        "span_order",
+        ("span_id",),
+        "coalesce(TRY_CAST(concat('0x', span_id) AS UBIGINT), text_key(span_id))",
+        "Sort key of span ids, in the order of their 16 hex digits: a number, because DuckDB sorts numbers faster than texts. "
+        "An id that is not a hexadecimal number has an arbitrary but fixed place.",
+        clickhouse="span_id",
+    ),
+    Macro(
+        "attempt_order",
+        ("attempt", "started_at", "span_id"),
+        # one number of 128 bits, because DuckDB compares numbers several times as fast as rows: 10 bits for the number of
+        # the attempt, 53 for microseconds until the year 2255, 64 for the span id
+        "(CAST(least(greatest(coalesce(attempt, 0), 0), 1023) AS HUGEINT) << 117) "
+        "+ (CAST(least(greatest(epoch_us(started_at), 0), 9007199254740991) AS HUGEINT) << 64) "
+        "+ span_order(span_id)",
+        "Sort key of the attempts of a call: by number, because clocks step back and imported times are coarse; then by "
+        "start, for attempts whose numbers are equal or missing; then by span id, so that no tie remains.",
+        clickhouse="tuple(least(greatest(coalesce(attempt, 0), 0), 1023), started_at, span_id)",
+    ),
+    Macro(
+        "label_order",
+        ("labeled_at", "correct", "score"),
+        "row(labeled_at, NOT correct, -score)",
+        "Sort key of labels: by time; of the same microsecond, right before wrong and high before low scores, so that the "
+        "order in which labels are stored does not matter.",
+    ),
+    Macro(
+        "attempt_end",
+        ("started_at", "duration_ms", "consumer_ms"),
+        "(started_at + to_microseconds(CAST(1000 * least(greatest("
+        "coalesce(duration_ms, 0) + coalesce(consumer_ms, 0), 0), 1e12) AS BIGINT)))",
+        "When an attempt ended: after its time in the tool and in the consumer of a stream, of which at most 1e12 ms "
+        "(31 years) count, because imported records may hold any number.",
+    ),
+    Macro(
+        "known_ms",
+        ("duration_ms",),
+        "CASE WHEN duration_ms BETWEEN 0 AND 1e12 THEN duration_ms END",
+        "A duration from 0 to 1e12 ms (31 years), else NULL: imported records may hold any number, or NaN.",
+    ),
+    Macro(
+        "message_pattern",
+        ("message",),
+        replace_all("message", VARYING),
+        "An error message with the parts that vary between messages of one kind replaced: quoted text by <text>, "
+        "addresses by <url>, paths by <path>, ids by <id> and numbers by <n>.",
+    ),
+    Macro(
+        "without_times",
+        ("value",),
+        without(TIMES),
+        "A result without what differs between equal requests: times to the minute or finer, Unix times, and "
+        "the values of members that number a request, such as request_id, nonce and attempt.",
+    ),
+    Macro(
+        "without_moments",
+        ("value",),
+        without(MOMENTS),
+        "Arguments without what differs between equal requests: as without_times, but a time at a full minute remains, "
+        "because it names a slot or the limit of a window.",
+    ),
+    Macro(
+        "arguments_key",
+        ("arguments",),
+        "CASE WHEN arguments IS NOT NULL THEN text_key(CASE WHEN length(arguments) > 1000 "
+        "THEN without_moments(left(arguments, 1000)) || substr(arguments, 1001) ELSE without_moments(arguments) END) END",
+        "A number, equal for equal arguments, whatever their times and numbers of requests (without_moments) in the first 1,000 characters.",
+    ),
+    Macro(
+        "numberless_key",
+        ("arguments",),
+        "CASE WHEN length(arguments) <= 1000 AND regexp_matches(arguments, '\":\\s*[0-9]+\\s*[,}]') "
+        "AND regexp_matches(arguments, '\":.*\":') "
+        "THEN text_key(regexp_replace(without_moments(arguments), '\":\\s*[0-9]+\\s*([,}])', '\":#\\1', 'g')) END",
+        "A number, equal for arguments that differ in whole numbers only, and in what arguments_key leaves out. NULL for "
+        "arguments without a whole number, of one member, or of more than 1,000 characters.",
+    ),
+    Macro(
+        "number_lines",
+        ("arguments",),
+        "regexp_replace(arguments, '(\"[^\"\\\\]+\":)\\s*([0-9]+)\\s*[,}]', concat(chr(10), '\\1\\2', chr(10)), 'g')",
+        "Arguments with each member that is a whole number on a line of its own.",
+    ),
+    Macro(
+        "is_address",
+        ("name",),
+        "regexp_matches(lower(regexp_replace(name, '([a-z])([A-Z])', '\\1_\\2', 'g')), '(^|_|-)("
+        + ADDRESSES
+        + ")s?$')",
+        "Whether the name of an argument says that its number addresses something: a page, a record, a line, a time.",
+    ),
+    Macro(
+        "is_acknowledgement",
+        ("text", "result"),
+        "(length(coalesce(nullif(text, ''), result, '')) <= 80 "
+        "AND (coalesce(nullif(text, ''), result, '') IN ('', 'null', '\"\"', '{}') "
+        f"OR regexp_matches(lower(coalesce(nullif(text, ''), result, '')), '{ACKNOWLEDGED}')))",
+        "Whether a result says only that something was done, as after a write: it does not show whether a call made progress.",
+    ),
+    Macro(
+        "without_durations",
+        ("value",),
+        replace_all("value", DURATIONS),
+        "A result without durations: numbers before a unit of time, and the values of members such as elapsed_ms and took.",
+    ),
+    Macro(
+        "error_key",
+        ("code", "error_type", "error_message"),
+        "concat(coalesce(code, ''), '|', coalesce(error_type, ''), '|', message_pattern(left(coalesce(error_message, ''), 500)))",
+        "Equal for errors of one kind: equal code, type and message_pattern of the first 500 characters of the message.",
+    ),
+    Macro(
+        "answer_key",
+        ("status", "ending", "error", "text", "result", "error_message"),
+        "CASE WHEN ending = 'returned' AND coalesce(text, result, error_message) IS NULL THEN NULL "
+        "WHEN status = 'error' THEN error "
+        "ELSE concat(coalesce(status, ending), '|', "
+        "without_durations(without_times(left(coalesce(text, ''), 1000))), '|', "
+        "without_durations(without_times(left(coalesce(result, ''), 1000))), '|', "
+        "CASE WHEN length(text) > 1000 THEN md5(text) ELSE '' END, "
+        "CASE WHEN length(result) > 1000 THEN md5(result) ELSE '' END) END",
+        "Equal for equal answers of a call, whatever their times and durations; error: its error_key. NULL where no result is "
+        "recorded.",
+    ),
+    Macro(
+        "token_estimate",
+        ("value",),
+        "CAST(CASE WHEN regexp_matches(value, '^[\\[{]\\S') THEN 0.37 ELSE 0.26 END "
+        "* (length(value) - (strlen(value) - length(value)) / 2.0) + (strlen(value) - length(value)) / 2.0 AS DOUBLE)",
+        "Estimated tokens of a text: 1 for a character of three bytes in UTF-8, as most Chinese, Japanese and Korean ones "
+        "have, 0.26 for one of ASCII, and 0.37 in JSON without spaces. docs/explanation/footprint.md has the errors.",
+    ),
+    Macro(
+        "size_order",
+        ("tokens", "started_us", "span_id"),
+        "row(coalesce(tokens, -1.0), -started_us, span_id)",
+        "Sort key of results: by tokens; of equal ones, the earlier is greater.",
+    ),
+    Macro(
+        "answer_tokens",
+        ("result_tokens", "seen_text", "seen_length", "text", "result", "error_message", "status", "full_sizes"),
+        "coalesce(CAST(result_tokens AS DOUBLE), "
+        "token_estimate(seen_text) * greatest(1.0, coalesce(1.0 * seen_length / nullif(length(seen_text), 0), 1.0)), "
+        "0.26 * seen_length, "
+        "coalesce(token_estimate(coalesce(nullif(text, ''), CAST(result AS VARCHAR))) "
+        "* CASE WHEN full_sizes IS NULL THEN 1.0 ELSE greatest(1.0, coalesce(1.0 * TRY_CAST(coalesce("
+        "CASE WHEN text <> '' THEN json_extract_string(full_sizes, '$.text') END, "
+        "json_extract_string(full_sizes, '$.result')) AS BIGINT) "
+        "/ nullif(strlen(coalesce(nullif(text, ''), CAST(result AS VARCHAR))), 0), 1.0)) END "
+        "+ CASE WHEN status = 'error' THEN coalesce(token_estimate(error_message), 0.0) ELSE 0.0 END, "
+        "CASE WHEN status = 'error' THEN token_estimate(error_message) END))",
+        "Tokens of what the model received for an attempt: as counted by configure(tokens=…), else estimated from the message "
+        "to the model, else from the result. Where a text was cut, in proportion to its full size. NULL where nothing is known.",
+    ),
+    Macro(
+        "search_pattern",
+        ("text", "start"),
+        search_pattern(),
+        "Regular expression of a searched text. start: '', or what must precede it if it has to be complete words: a word "
+        "boundary, or the JSON escape of white space.",
+    ),
+    Macro(
+        "has_text",
+        ("body", "text", "words"),
+        "CASE WHEN coalesce(regexp_matches(body, search_pattern(text, ''), 'i'), false) THEN words IS NULL "
+        "OR regexp_matches(body, search_pattern(text, '\\b'), 'i') "
+        "OR regexp_matches(body, search_pattern(text, '\\\\[nrt]'), 'i') ELSE false END",
+        "Whether body has the searched text, in either case of letters; words NULL: anywhere, else as complete words.",
+    ),
+)
+
+_CALLED: Final = {macro.name: re.compile(rf"\b{macro.name}\(", re.IGNORECASE) for macro in MACROS}
+
+
+def create_macros(con: DuckDBPyConnection, scope: str = "") -> None:
+    """Create the macros in the current schema, or in ``scope``: a catalog and schema, followed by a dot."""
+    for macro in MACROS:
+        con.execute(f"CREATE OR REPLACE MACRO {scope}{macro.signature}")
+
+
+def with_definitions(sql: str) -> str:
+    """Return ``sql`` after definitions of the macros that it uses, to run where the macros do not exist."""
+    needed = _needed(sql)
+    return "".join(macro.temporary for macro in MACROS if macro in needed) + sql
+
+
+@lru_cache(maxsize=256)
+def _needed(sql: str) -> frozenset[Macro]:
+    """Return the macros that ``sql`` calls, and those that their bodies call."""
+    called = frozenset(macro for macro in MACROS if _CALLED[macro.name].search(sql))
+    return called.union(*(_needed(macro.expression) for macro in called))
+
+
+def without_definitions(sql: str) -> str:
+    """Return ``sql`` without the leading definitions that ``with_definitions`` added."""
+    rest = sql
+    while (start := rest.lstrip()) and (found := _leading(start)):
+        rest = start.removeprefix(found)
+    return rest
+
+
+def _leading(sql: str) -> str | None:
+    return next((text for macro in MACROS if sql.startswith(text := macro.temporary)), None)

@@ -1,0 +1,142 @@
+"""Rewriting: a copy of the database in a new file, without deleted bytes, that replaces the old file in one step."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import duckdb
+
+from tooltrace.errors import StoreError
+from tooltrace.store.database import hashes
+from tooltrace.store.database.connection import attach, checkpoint, connect, detach, explained
+from tooltrace.store.database.migrations import create
+from tooltrace.store.database.schema import (
+    ATTEMPTS,
+    META,
+    REPEATED_CALLS,
+    STORE,
+    TABLES,
+    quote_identifier,
+    quote_literal,
+)
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.files.scratch import PrivateFolder, sweep_file
+from tooltrace.store.files.syncing import sync_directory
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+SOURCE: Final = "source"
+"""The name under which the old database is attached while it is copied."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewriteReport:
+    """The result of a rewrite, in numbers."""
+
+    bytes_before: int
+    """Size of the old database file."""
+    bytes_after: int
+    """Size of the new database file."""
+    deleted: Mapping[str, int]
+    """Rows that were not copied, by table; only tables with such rows."""
+
+
+def rewrite(
+    paths: StorePaths,
+    *,
+    keep: Mapping[str, str] | None = None,
+    columns: Mapping[str, Mapping[str, str]] | None = None,
+    prepare: Callable[[DuckDBPyConnection], None] = lambda _con: None,
+    to: StorePaths | None = None,
+) -> RewriteReport:
+    """Copy the database of ``paths`` into a new file, then replace the old file by it.
+
+    DuckDB reuses the space of deleted rows but leaves their bytes in the file. The new file does not contain them.
+
+    ``keep``: for a table's name, the SQL condition of the rows to copy; every row of any other table is copied.
+    ``columns``: for a table's name, the SQL expression of each column that changes, by the column's name.
+    ``prepare``: a function that is called with the connection before rows are copied. It can read the old database as
+    ``source``, add rows to the new one as ``store``, and create what the conditions and expressions need.
+    ``to``: write the copy there, and leave the database of ``paths`` as it is.
+    The caller must hold the lock exclusively and must have folded, so that the schema is current. A kill at any moment
+    leaves either the old or the new database. Raises StoreError where the database cannot be read or the copy cannot
+    be written; the database is then unchanged.
+    """
+    if paths.wal.exists():
+        raise StoreError(
+            f"cannot rewrite the store {paths.database}: its last change is in a write-ahead log and could not be written to the "
+            "database; make sure that the disk has space, and run the command again"
+        )
+    target = to or paths
+    try:
+        sweep_file(target.database)
+        with PrivateFolder(target.database.parent, target.database.name) as folder:
+            copy = StorePaths.of(folder.path / target.database.name)
+            old = paths.database.stat()
+            deleted = _copy(paths, copy, keep or {}, columns or {}, prepare)
+            # before the renaming: after a power cut, the name must not lead to a file without content
+            _sync(copy)
+            copy.database.chmod(stat.S_IMODE(old.st_mode))
+            with contextlib.suppress(PermissionError):  # only root may give a file to another owner
+                os.chown(copy.database, old.st_uid, old.st_gid)
+            after = copy.database.stat().st_size
+            copy.database.replace(target.database)
+        sync_directory(target.database.parent)
+    except duckdb.Error as error:
+        raise explained(error, paths.database) from error
+    except OSError as error:
+        raise StoreError(f"cannot rewrite the store {paths.database}: {error}") from error
+    return RewriteReport(bytes_before=old.st_size, bytes_after=after, deleted=deleted)
+
+
+def _copy(
+    paths: StorePaths,
+    copy: StorePaths,
+    keep: Mapping[str, str],
+    columns: Mapping[str, Mapping[str, str]],
+    prepare: Callable[[DuckDBPyConnection], None],
+) -> dict[str, int]:
+    con = connect(paths)
+    try:
+        con.execute(f"ATTACH {quote_literal(str(paths.database))} AS {SOURCE} (READ_ONLY)")
+        attach(con, copy, read_only=False)
+        create(con)
+        prepare(con)
+        names = [table.name for table in TABLES if table not in (META, REPEATED_CALLS)]
+        deleted = {name: _copy_table(con, name, keep.get(name), columns.get(name, {})) for name in names}
+        hashes.find_repeated(con)  # not copied: nothing of a deleted call is left
+        checkpoint(con)
+        return {name: rows for name, rows in deleted.items() if rows}
+    finally:
+        with contextlib.suppress(duckdb.Error):
+            detach(con)
+        con.close()
+
+
+def _copy_table(con: DuckDBPyConnection, table: str, condition: str | None, columns: Mapping[str, str]) -> int:
+    """Copy the rows of ``table`` that satisfy ``condition``; return the number of the others."""
+    name = quote_identifier(table)
+    changed = ", ".join(f"{sql} AS {quote_identifier(column)}" for column, sql in columns.items())
+    values = f"* REPLACE ({changed})" if changed else "*"
+    where = f" WHERE ({condition}) IS TRUE" if condition else ""
+    rows = f"SELECT {values} FROM {SOURCE}.{name}{where}"
+    if table == ATTEMPTS.name:  # the texts of which they are computed may have changed
+        rows = f"SELECT {hashes.replaced()} FROM ({rows})"
+    con.execute(f"INSERT INTO {STORE}.{name} BY NAME {rows}")
+    if condition is None:
+        return 0
+    row = con.execute(
+        f"SELECT (SELECT count(*) FROM {SOURCE}.{name}) - (SELECT count(*) FROM {STORE}.{name})"
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _sync(copy: StorePaths) -> None:
+    with copy.database.open("rb") as file:
+        os.fsync(file.fileno())

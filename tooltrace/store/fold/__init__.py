@@ -1,0 +1,1 @@
+"""Folding: the transfer of journal lines into the database, each exactly once."""

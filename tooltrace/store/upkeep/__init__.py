@@ -1,0 +1,1 @@
+"""Commands that change a whole store: forget, redact, prune, back up, restore, merge, repair."""
