@@ -7,12 +7,35 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tooltrace.statistics.arrays import codes_of
+    from tooltrace.statistics.changes import Change, Dependence, alarm, find_change, measure_dependence
     from tooltrace.statistics.recalibration import Curve, Fit, beta, out_of_fold, platt, smooth_ece
+    from tooltrace.statistics.rhythm import Rhythm, fit_rhythm
 
-__all__ = ["Curve", "Fit", "beta", "out_of_fold", "platt", "smooth_ece"]
-
-_MODULES = {"recalibration": ("Curve", "Fit", "beta", "out_of_fold", "platt", "smooth_ece")}
+_MODULES = {
+    "arrays": ("codes_of",),
+    "changes": ("Change", "Dependence", "alarm", "find_change", "measure_dependence"),
+    "recalibration": ("Curve", "Fit", "beta", "out_of_fold", "platt", "smooth_ece"),
+    "rhythm": ("Rhythm", "fit_rhythm"),
+}
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = [
+    "Change",
+    "Curve",
+    "Dependence",
+    "Fit",
+    "Rhythm",
+    "alarm",
+    "beta",
+    "codes_of",
+    "find_change",
+    "fit_rhythm",
+    "measure_dependence",
+    "out_of_fold",
+    "platt",
+    "smooth_ece",
+]
 
 
 def __getattr__(name: str) -> Any:
