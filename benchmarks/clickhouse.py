@@ -193,7 +193,7 @@ def query_runner(folder: Path, database: str) -> Iterator[Callable[..., Any]]:
     """Yield a function that runs a named query: in DuckDB where ``database`` is empty, else in ClickHouse."""
     if not database:
         with open_reader(folder / "history.duckdb") as con:
-            yield lambda name, **params: run(con, name, **params).fetchall()
+            yield lambda name, **params: run(con, name, **params).rows
         return
     client = engine(folder)  # one that stays: the engine would stop with the last
     address = Address(f"chdb://{folder / 'engine'}?database={database}&traces=otel.otel_traces&logs=otel.otel_logs")

@@ -11,7 +11,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from tooltrace.analysis.evidence import alternatives, failing_arguments, same_arguments
-from tooltrace.analysis.proportion import ClusterSums, Proportion
+from tooltrace.statistics.shares import ClusterSums, Proportion
 
 NOW = datetime(2026, 3, 1, 12)
 

@@ -9,7 +9,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from tooltrace.analysis import find, query_store, run
+from tests.queries.answers import run
+from tooltrace.analysis import find, query_store
 from tooltrace.store.url import Address
 
 Row = tuple[Any, ...]

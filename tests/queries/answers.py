@@ -10,7 +10,7 @@ from tooltrace.analysis import find
 from tooltrace.analysis.query import GroupBy
 from tooltrace.store.database.connection import connect
 from tooltrace.store.database.schema import quote_identifier
-from tooltrace.store.result import QueryResult, Row, Statement, read
+from tooltrace.store.result import QueryResult, Row, read
 
 
 class Answer(QueryResult):
@@ -53,10 +53,7 @@ def run(con: duckdb.DuckDBPyConnection, name: str, *, by: GroupBy | None = None,
     A relation is planned again for each method that is called on it, and planning is most of what a query of a few rows
     costs.
     """
-    query = find(name)
-    return _answer(
-        read(con, Statement(sql=query.render(by), params=query.bind(**params), name=name, groups=query.groups(by)))
-    )
+    return _answer(read(con, find(name).statement(by, **params)))
 
 
 def _answer(result: QueryResult) -> Answer:

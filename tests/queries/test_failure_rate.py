@@ -207,32 +207,6 @@ def test_each_rate_has_the_design_effect_of_its_own(engine, make):
     assert row["partial_high"] - row["partial_low"] < 0.6 * (row["high"] - row["low"])
 
 
-def in_time(make, order, **given):
-    """20 conversations of 10 calls, of which 10 fail completely; ``order``: the place of each in time."""
-    return [
-        make(conversation_id=f"talk {i}", status="error" if i < 10 else "success",
-             started_at=f"2026-03-01 {place:02}:{minute:02}:00", **given)
-        for i, place in enumerate(order) for minute in range(10)
-    ]  # fmt: skip
-
-
-def test_conversations_that_resemble_the_one_before_are_less_certain(engine, make):
-    """Worked by hand: residuals of ten neighbours have the products 9 + 9 - 1, of 20 squares: the correlation is 17 / 20."""
-    (alike,) = answer(engine(*in_time(make, range(20))))
-    alternating = [*range(0, 20, 2), *range(1, 20, 2)]
-    (apart,) = answer(engine(*in_time(make, alternating)))
-    assert (alike["rate"], apart["rate"]) == (0.5, 0.5)
-    assert alike["design_effect"] / apart["design_effect"] == pytest.approx((1 + 17 / 20) / (1 - 17 / 20))
-    assert alike["low"] < apart["low"]
-    assert alike["call_high"] == alike["high"]
-
-
-def test_conversations_that_start_together_have_no_order(engine, make):
-    (together,) = answer(engine(*in_time(make, [3] * 20)))
-    (apart,) = answer(engine(*in_time(make, [*range(0, 20, 2), *range(1, 20, 2)])))
-    assert (together["low"], together["design_effect"]) == (apart["low"], apart["design_effect"])
-
-
 def test_calls_of_several_attempts_that_are_a_cluster_each_keep_wilsons_interval(engine, make):
     retried = [
         make(conversation_id=None, call_id=f"call {i}", attempt=j, trace_id=f"{i:032x}", status="error" if i < 15 else "success",

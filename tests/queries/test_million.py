@@ -11,7 +11,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 from tooltrace.store.database import connection, hashes
 from tooltrace.store.database.migrations import migrate
 from tooltrace.store.database.schema import STORE

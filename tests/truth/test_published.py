@@ -8,7 +8,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from tooltrace.analysis import run
+from tests.queries.answers import run
 from tooltrace.store.database import hashes
 from tooltrace.store.database.macros import create_macros
 from tooltrace.store.database.migrations import create

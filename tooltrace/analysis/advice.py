@@ -20,8 +20,8 @@ from tooltrace.analysis.evidence import (
     steps_statement,
 )
 from tooltrace.analysis.parameters import Time
-from tooltrace.analysis.proportion import Proportion, failed_proportion, proportion_of
 from tooltrace.analysis.verdict import is_failing
+from tooltrace.statistics.shares import Proportion, failed_proportion, proportion_of
 from tooltrace.store.base import QuerySession, StoreBackend
 
 NOW: Final = "24h"

@@ -12,12 +12,12 @@ from typing import Any, Final
 from tooltrace.analysis.advice import NOW, ToolAdvice, advise_in
 from tooltrace.analysis.catalog import find
 from tooltrace.analysis.parameters import Time
-from tooltrace.analysis.proportion import Proportion
 from tooltrace.analysis.verdict import is_failing
 from tooltrace.core.plural import format_count
 from tooltrace.core.visible import visible_evidence
 from tooltrace.errors import BadParameter
 from tooltrace.recording import config
+from tooltrace.statistics.shares import Proportion
 from tooltrace.store.base import StoreBackend, open_store
 
 CHARACTERS_PER_TOKEN: Final = 3.0

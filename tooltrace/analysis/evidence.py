@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from tooltrace.analysis.proportion import ClusterCounts, Proportion
 from tooltrace.redact.plain_data import is_shallow
+from tooltrace.statistics.shares import ClusterCounts, Proportion
 from tooltrace.store.result import Statement
 
 MAX_ATTEMPTS: Final = 2_000

@@ -18,6 +18,7 @@
     -- verdict: max(low) {group} fails most: {rate}, {low} or more.
     -- next: query errors --tool {tool}
     -- source: where the formula comes from
+    -- order: rate desc, attempts desc, groups
 
 ``group`` is one of GROUPS; ``(first)`` marks a query that ``tooltrace query`` lists without ``--all``. Those of the group
 ``pages`` are parts of pages and commands, and not listed. Omit ``by`` where rows are not grouped; dimensions behind a ``;`` in
@@ -27,7 +28,8 @@ narrow table shows first (optional: the order of ``columns``), ``hidden`` the co
 table omits the rows in which all of them are 0 or NULL (optional). ``verdict`` is a sentence about one row, with columns
 in braces, ``{n:call}`` for a number with its noun (1 call, 2 calls), and ``{group}`` for its group (optional); the row is the ``first`` one, ``top`` (the first even if it is marked too_few), the one with ``max(column)`` unless that is 0, or the first
 one for which ``false(column)``. ``next`` is the command of tooltrace that leads on,
-with columns of the first row in braces. Omit ``source`` where there is no formula. A parameter without ``= default`` is required.
+with columns of the first row in braces. Omit ``source`` where there is no formula. ``reasoner`` is the module of
+``tooltrace.analysis.reasoners`` that concludes from what the SQL gathers, if any, and ``order`` the order of its rows. A parameter without ``= default`` is required.
 Two or more spaces separate names, types and meanings.
 """
 
@@ -72,8 +74,8 @@ GROUPS = {
 
 _UNGROUPED = "none (default), "
 """Beginning of ``by`` where the rows are not grouped by default."""
-_SECTION = re.compile(r"(group|by|parameters|columns|important|hidden|verdict|next|source):\s*(.*)")
-_TEXTS = ("verdict", "next", "source")
+_SECTION = re.compile(r"(group|by|parameters|columns|important|hidden|verdict|next|source|reasoner|order):\s*(.*)")
+_TEXTS = ("verdict", "next", "source", "reasoner")
 """Sections whose text begins on the line of their name."""
 _PICK = re.compile(r"first|top|(?:max|false)\((\w+)\)")
 _FIELD = re.compile(r"\{(\w+)(?::[^{}]+)?\}")
@@ -106,6 +108,10 @@ class QueryHeader:
     next: str = ""
     """Arguments of the command that leads on, with columns of the first row in braces."""
     source: str = ""
+    reasoner: str = ""
+    """Module of ``tooltrace.analysis.reasoners`` that concludes from what the SQL gathers; empty: intervals of shares only."""
+    order: tuple[tuple[str, bool], ...] = ()
+    """Columns that the rows are sorted by, each with whether it descends; ``groups`` for the groups. Empty: the SQL's order."""
 
 
 @dataclass(slots=True)
@@ -160,6 +166,9 @@ def _start_section(heading: QueryHeader, section: str, rest: str, parser: _Heade
         return replace(heading, important=names)
     if section == "hidden":
         return replace(heading, hidden=names)
+    if section == "order":
+        terms = (name.partition(" ") for name in names)
+        return replace(heading, order=tuple((name, direction == "desc") for name, _, direction in terms))
     if section in _TEXTS:
         return replace(heading, **{section: rest})  # type: ignore[arg-type]  # these sections are texts
     if rest:

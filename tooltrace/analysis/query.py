@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tooltrace.analysis import templating
+from tooltrace.analysis import gather, templating
 from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS, Dimension, choose, choose_names
 from tooltrace.analysis.header import QueryHeader, parse
 from tooltrace.analysis.parameters import ParamValue, literal
+from tooltrace.analysis.reasoning import conclusion
 from tooltrace.analysis.sides import BOUND, SIDES, WINDOW, Comparison, example
 from tooltrace.errors import BadParameter, QueryError, near
 from tooltrace.store.result import ResultColumn, Statement
@@ -58,8 +59,16 @@ class Query:
 
         A column by which the rows are grouped is a group column, not listed here.
         """
-        groups = self.groups(by)
+        return self.value_columns_of(self.groups(by))
+
+    def value_columns_of(self, groups: tuple[str, ...]) -> tuple[ResultColumn, ...]:
+        """Return the result's columns after ``groups``, the names of the group columns."""
         return tuple(column for column in self.header.columns if column.name not in groups)
+
+    @property
+    def gathers(self) -> bool:
+        """Whether the SQL only gathers, and Python makes the answer of it."""
+        return gather.is_gather(self.text)
 
     @property
     def has_sides(self) -> bool:
@@ -88,6 +97,8 @@ class Query:
         """
         by = self._apart_from(by, comparison)
         text = templating.render_sides(self.text, None if comparison is None else comparison.dimension)
+        if self.gathers:
+            return gather.render(text, self._dimensions(by), [parameter.name for parameter in self.header.parameters])
         return templating.render_groups(text, self._dimensions(by), self.varies_within_history)
 
     def statement(self, by: GroupBy | None = None, *, only: tuple[str, ...] = (), **params: Any) -> Statement:
@@ -97,10 +108,13 @@ class Query:
         """
         comparison = self.comparison(by, **params)
         by = self._apart_from(by, comparison)
+        bound, sql = self.bind(**params), self.render(by, comparison=comparison)
+        used = _used_parameters(sql)
         return Statement(
-            sql=self.render(by, comparison=comparison),
+            sql=sql,
+            conclude=conclusion(self, self.groups(by), bound) if self.gathers else None,
             only=only,
-            params=self.bind(**params),
+            params={name: value for name, value in bound.items() if name in used},
             name=self.name,
             columns=self.header.columns,
             groups=self.groups(by),
@@ -176,6 +190,8 @@ def load(path: Path) -> Query:
     text = path.read_text(encoding="utf-8")
     query = Query(name=path.stem, path=path, text=text, header=parse(text, path))
     _check_parameters(query)
+    if query.gathers:
+        return query
     _check_regions(query)
     return query
 
@@ -184,16 +200,22 @@ def _check_parameters(query: Query) -> None:
     declared = {parameter.name for parameter in query.header.parameters}
     if query.has_sides:  # the sides are bound by their ends and values, see Comparison
         declared = (declared - {*SIDES, *WINDOW}) | BOUND
-    used = {found[1]: found.start() for found in _TOKEN.finditer(query.text) if found[1]}
+    used = _used_parameters(query.text)
     for name in used.keys() - declared:
         raise _fault(query, used[name], f"parameter ${name} is used but not declared in the heading")
-    for name in sorted(declared - used.keys()):
+    # what is declared and not used in SQL that gathers is for the window or the reasoner
+    for name in sorted(declared - used.keys()) if not query.gathers else ():
         found = re.search(rf"^--\s+{name}\b", query.text, re.MULTILINE)
         raise _fault(
             query,
             found.start() if found else 0,
             f"parameter {name!r} is declared in the heading but ${name} is not used",
         )
+
+
+def _used_parameters(sql: str) -> dict[str, int]:
+    """Return the names of the parameters in ``sql``, each with the offset of its last use."""
+    return {found[1]: found.start() for found in _TOKEN.finditer(sql) if found[1]}
 
 
 def _check_regions(query: Query) -> None:

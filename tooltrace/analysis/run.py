@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 from tooltrace.analysis.catalog import find
 from tooltrace.analysis.query import GroupBy
 from tooltrace.store.base import Cancellation, Store, open_store
-from tooltrace.store.result import QueryResult
+from tooltrace.store.result import QueryResult, read
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+    from duckdb import DuckDBPyConnection
 
 
-def run(con: DuckDBPyConnection, name: str, *, by: GroupBy | None = None, **params: Any) -> DuckDBPyRelation:
+def run(con: DuckDBPyConnection, name: str, *, by: GroupBy | None = None, **params: Any) -> QueryResult:
     """Return the result of the query ``name`` on ``con``, a connection with the store's tables.
 
     Raises UnknownQuery and BadParameter before anything is executed.
     """
-    statement = find(name).statement(by, **params)
-    return con.sql(statement.sql, params=statement.params)
+    return read(con, find(name).statement(by, **params))
 
 
 def query_store(

@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from tooltrace.analysis.advice import NOW, ToolAdvice, advise
-from tooltrace.analysis.proportion import Proportion, failed_proportion
 from tooltrace.core.plural import format_count
 from tooltrace.mcp_server.answer import MAX_CELL, cell, computed, dumped
 from tooltrace.mcp_server.arguments import ToolArgument
 from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.mcp_server.tools import SINCE, Caller, ServedTool
+from tooltrace.statistics.shares import Proportion, failed_proportion
 
 T = TypeVar("T")
 

@@ -11,30 +11,37 @@ if TYPE_CHECKING:
     from tooltrace.statistics.changes import Change, Dependence, alarm, find_change, measure_dependence
     from tooltrace.statistics.recalibration import Curve, Fit, beta, out_of_fold, platt, smooth_ece
     from tooltrace.statistics.rhythm import Rhythm, fit_rhythm
+    from tooltrace.statistics.shares import ClusterSums, Proportion, difference, t_quantile, wilson
 
 _MODULES = {
     "arrays": ("codes_of",),
     "changes": ("Change", "Dependence", "alarm", "find_change", "measure_dependence"),
     "recalibration": ("Curve", "Fit", "beta", "out_of_fold", "platt", "smooth_ece"),
     "rhythm": ("Rhythm", "fit_rhythm"),
+    "shares": ("ClusterSums", "Proportion", "difference", "t_quantile", "wilson"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "Change",
+    "ClusterSums",
     "Curve",
     "Dependence",
     "Fit",
+    "Proportion",
     "Rhythm",
     "alarm",
     "beta",
     "codes_of",
+    "difference",
     "find_change",
     "fit_rhythm",
     "measure_dependence",
     "out_of_fold",
     "platt",
     "smooth_ece",
+    "t_quantile",
+    "wilson",
 ]
 
 

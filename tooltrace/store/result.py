@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
@@ -54,11 +54,75 @@ class Statement:
     """Names of the first columns, by which the rows are grouped."""
     only: tuple[str, ...] = ()
     """Columns of the result that are returned; empty: all. Those by which the rows are grouped come first."""
+    conclude: Callable[[Gathered], QueryResult] | None = None
+    """Function that makes the answer of the rows that ``sql`` gathers; None where these are the answer."""
 
     @property
     def selected_sql(self) -> str:
         """The SQL with the columns of ``only``, so that the engine computes no others."""
-        return f"SELECT {', '.join(map(quote_identifier, self.only))} FROM (\n{self.sql}\n)" if self.only else self.sql
+        if not self.only or self.conclude:
+            return self.sql
+        return f"SELECT {', '.join(map(quote_identifier, self.only))} FROM (\n{self.sql}\n)"
+
+
+class Gathered:
+    """The rows that the SQL of a query gathered, read once: as dicts, or as arrays."""
+
+    def __init__(self, source: DuckDBPyConnection | DuckDBPyRelation) -> None:
+        """Read from ``source``, a connection that executed the SQL, or a relation."""
+        described = [(str(column[0]), str(column[1])) for column in source.description or ()]
+        self.types: dict[str, str] = dict(described)
+        """The type of each column in the engine, by name."""
+        self.groups: tuple[str, ...] = ()
+        """The columns that the rows are grouped by."""
+        self._source = source
+
+    def unit(self, column: str) -> str:
+        """Return the unit of a gathered column, by its type."""
+        return _unit(self.types.get(column, ""))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows as dicts by column name."""
+        names = list(self.types)
+        return [dict(zip(names, row, strict=True)) for row in self._source.fetchall()]
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the columns as numpy arrays by name: NaN and NaT for NULL in numbers and times, None in texts."""
+        import numpy as np
+
+        def plain(column: Any) -> Any:
+            if not isinstance(column, np.ma.MaskedArray):
+                return column
+            if column.dtype.kind in "biu":
+                column = column.astype(float)
+            return column.filled({"f": np.nan, "M": np.datetime64("NaT")}.get(column.dtype.kind))
+
+        return {name: plain(column) for name, column in self._source.fetchnumpy().items()}
+
+    def series(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """Yield the values of the groups, and the arrays of the other columns, for each group.
+
+        The SQL must order the rows by the groups first, ``ORDER BY {by}, started_at``.
+        """
+        import numpy as np
+
+        columns = self.arrays()
+        length = len(next(iter(columns.values()), ()))
+        changed = np.zeros(max(length - 1, 0), dtype=bool)
+        for group in self.groups:
+            values = columns[group]
+            changed |= values[1:] != values[:-1]
+        edges = [0, *(np.flatnonzero(changed) + 1).tolist(), length]
+        for start, end in zip(edges[:-1], edges[1:], strict=True):
+            if end > start:
+                yield (
+                    {group: _python(columns[group][start]) for group in self.groups},
+                    {name: column[start:end] for name, column in columns.items() if name not in self.groups},
+                )
+
+
+def _python(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
 
 
 class QueryResult:
@@ -185,6 +249,8 @@ class QueryResult:
 
 def result_of(relation: DuckDBPyRelation, statement: Statement, note: str = "") -> QueryResult:
     """Return the result of ``statement``, which ``relation`` has; its rows are read."""
+    if statement.conclude:
+        return _concluded(relation, statement, note)
     types = list(map(str, relation.types))
     columns = without_zones(types)
     rows = (relation if columns is None else relation.project(columns)).fetchall()
@@ -195,10 +261,19 @@ def result_of(relation: DuckDBPyRelation, statement: Statement, note: str = "") 
 def read(con: DuckDBPyConnection, statement: Statement, note: str = "") -> QueryResult:
     """Return the result of the named query ``statement`` on ``con``."""
     con.execute(statement.selected_sql, statement.params)
+    if statement.conclude:
+        return _concluded(con, statement, note)
     described = con.description or ()
     types = [str(column[1]) for column in described]
     fields = _fields(statement, [column[0] for column in described], types)
     return QueryResult(fields, types, con.fetchall(), groups=len(statement.groups), note=note)
+
+
+def _concluded(source: DuckDBPyConnection | DuckDBPyRelation, statement: Statement, note: str) -> QueryResult:
+    assert statement.conclude is not None
+    result = statement.conclude(Gathered(source))
+    result.note = note
+    return result.select(*statement.only) if statement.only else result
 
 
 def limited(result: QueryResult, max_rows: int) -> QueryResult:

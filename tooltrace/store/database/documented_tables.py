@@ -11,7 +11,17 @@ from tooltrace.store.database.migrations import migrate
 from tooltrace.store.database.schema import STORE
 
 TABLES: Final = (
-    *("tool_calls", "attempts", "calls", "repeated_calls", "outcomes", "judged", "conversation_labels", "corrections"),
+    *(
+        "tool_calls",
+        "facts",
+        "attempts",
+        "calls",
+        "repeated_calls",
+        "outcomes",
+        "judged",
+        "conversation_labels",
+        "corrections",
+    ),
     "gates",
     *("sources", "messages", "spans", "saved_queries", "losses", "rollups"),
 )

@@ -35,6 +35,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from tooltrace.statistics.shares import T_COEFFICIENTS, Z_95
 from tooltrace.store.database.advised_step import ADVISED_NEXT_STEP
 from tooltrace.store.database.text_patterns import (
     ACKNOWLEDGED,
@@ -50,14 +51,6 @@ from tooltrace.store.database.text_patterns import (
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-Z_95: Final = 1.959963984540054
-"""0.975 quantile of the normal distribution."""
-T_COEFFICIENTS: Final = (
-    *(1.210348549, 0.7081166046, 0.1463588379, -0.2046624389, -0.1469073141, 0.2639412113, -0.1312157597),
-    0.0231844954,
-)
-"""The 0.975 quantile of Student's t is Z_95 * exp(the sum of T_COEFFICIENTS[i] / df ** (i + 1))."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,66 @@ DuckDB omits the join below a GROUP BY or an aggregate that does not use the col
 guarantees one row per span id. It joins in any other query, so that queries which need no message read ``attempts``. A
 condition inside the subquery would hide that guarantee; a message without a known attempt joins nothing anyway."""
 
+FACTS: Final = View(
+    "facts",
+    "One row per attempt, with what the named queries ask of it: the columns of attempts, and these.",
+    {column.name: column.comment for column in ATTEMPTS.columns}
+    | {
+        "version": "Version of the tool.",
+        "conversation": "Id of the conversation.",
+        "call": "Id of the call.",
+        "day": "Day of the start; UTC.",
+        "hour": "Hour of the start; UTC.",
+        "call_key": "Number of the call: equal for its attempts, and for no other call's, whatever the ids that a model gives.",
+        "cluster": "Number of the conversation; without one, of the trace of the call's first attempt. Attempts of one cluster are similar.",
+        "finished": "Whether the attempt returned or raised, and reported a status: others say nothing about the tool.",
+        "failed": "Whether it finished with status 'error'.",
+        "failed_certain": "Whether it failed by more than a heuristic rule that found words or shapes.",
+        "partly": "Whether it finished with status 'partial'.",
+        "cut_off": "Whether it was cancelled, abandoned or lost.",
+        "ends_call": "Whether it is the last finished attempt of its call.",
+        "attempts_of_call": "Number of finished attempts of its call.",
+        "grade": "How surely the result was read: certain, heuristic or unread.",
+        "from_cache": "Whether the result came from a cache; unknown is false.",
+        "ms": "Milliseconds in the tool, from 0 to 1e12; others are unknown.",
+    },
+    """
+SELECT
+    a.* EXCLUDE (call_hash, cluster_hash),
+    a.tool_version AS version,
+    a.conversation_id AS conversation,
+    a.call_id AS call,
+    CAST(a.started_at AS DATE) AS day,
+    date_trunc('hour', a.started_at) AS hour,
+    a.call_hash AS call_key,
+    coalesce(r.cluster, a.cluster_hash) AS cluster,
+    coalesce(is_finished(a.status, a.ending), false) AS finished,
+    coalesce(is_finished(a.status, a.ending) AND a.status = 'error', false) AS failed,
+    coalesce(is_finished(a.status, a.ending) AND a.status = 'error', false) AND coalesce(a.rule_grade, '') <> 'heuristic' AS failed_certain,
+    coalesce(is_finished(a.status, a.ending) AND a.status = 'partial', false) AS partly,
+    coalesce(a.ending IN ('cancelled', 'abandoned', 'lost'), false) AS cut_off,
+    coalesce(is_finished(a.status, a.ending), false) AND coalesce(a.span_id = r.last_span, true) AS ends_call,
+    coalesce(r.attempts, CASE WHEN is_finished(a.status, a.ending) THEN 1 ELSE 0 END) AS attempts_of_call,
+    coalesce(a.rule_grade, 'certain') AS grade,
+    coalesce(a.cached, false) AS from_cache,
+    known_ms(a.duration_ms) AS ms
+FROM attempts AS a
+LEFT JOIN (
+    SELECT
+        call_hash,
+        text_key(min(draw_key(conversation_id, trace_id))) AS cluster,
+        count(*) FILTER (WHERE is_finished(status, ending)) AS attempts,
+        arg_max(span_id, attempt_order(attempt, started_at, span_id)) FILTER (WHERE is_finished(status, ending)) AS last_span
+    FROM attempts
+    WHERE call_hash IN (SELECT call_hash FROM repeated_calls)
+    GROUP BY call_hash
+) AS r ON r.call_hash = a.call_hash
+""",
+)
+"""The view that the named queries read: every column that they share is defined here and nowhere else.
+
+DuckDB omits the join where a query uses neither ``cluster``, ``ends_call`` nor ``attempts_of_call``."""
+
 GATES: Final = View(
     "gates",
     "One row per stop for a person.",
@@ -336,7 +396,7 @@ mine AS (SELECT span_id FROM ({JUDGED.sql}) AS judged_by_labeler)
 The SQL of the view ``judged`` finds the attempts, so that a call label judges the same attempt here as in the view.
 """
 
-VIEWS: Final = (TOOL_CALLS, GATES, CALLS, SOURCES, JUDGED, CONVERSATION_LABELS)
+VIEWS: Final = (TOOL_CALLS, FACTS, GATES, CALLS, SOURCES, JUDGED, CONVERSATION_LABELS)
 """The views of every store, each after the views that it uses."""
 
 NAMES: Final = frozenset(table.name for table in RECORDS.values() if table is not SAVED_QUERIES) | {

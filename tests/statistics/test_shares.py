@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from tooltrace.analysis.proportion import ClusterCounts, ClusterSums, Proportion, wilson
+from tooltrace.statistics.shares import ClusterCounts, ClusterSums, Proportion, wilson
 from tooltrace.store.database.macros import create_macros
 
 CLUSTERS = st.lists(

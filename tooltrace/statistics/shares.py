@@ -1,7 +1,8 @@
-"""Proportions of attempts, with intervals that count clusters: the arithmetic of the SQL macros, for counts made in Python.
+"""Shares of clustered items: effective number of items, intervals, differences. Plain Python, no numpy.
 
-``tooltrace.store.database.macros`` explains clusters and has the same functions for the named queries; a test holds both to equal
-results. The one addition is a wider interval where several proportions were looked at.
+Items of one cluster are similar: the calls of a conversation fail together. A share ``s / n`` over clusters of ``n_i`` items,
+``s_i`` of which count, is as precise as that of fewer independent items. Six sums over the clusters are enough to say of how
+many: their number, ``n``, ``s``, and the sums of ``s_i s_i``, ``s_i n_i`` and ``n_i n_i``.
 """
 
 from __future__ import annotations
@@ -11,8 +12,13 @@ from collections.abc import Hashable, Iterable, Mapping
 from statistics import NormalDist
 from typing import Any, Final, NamedTuple
 
-from tooltrace.store.database.macros import T_COEFFICIENTS, Z_95
-
+Z_95: Final = 1.959963984540054
+"""0.975 quantile of the normal distribution."""
+T_COEFFICIENTS: Final = (
+    *(1.210348549, 0.7081166046, 0.1463588379, -0.2046624389, -0.1469073141, 0.2639412113, -0.1312157597),
+    0.0231844954,
+)
+"""The 0.975 quantile of Student's t is Z_95 * exp(the sum of T_COEFFICIENTS[i] / df ** (i + 1)), precise to 2e-7 of the value."""
 MIN_N: Final = 20
 """Items below which a proportion is marked ``too_few``, as in the named queries."""
 MIN_CLUSTERS: Final = 5
@@ -43,8 +49,12 @@ class Proportion(NamedTuple):
 
     @property
     def too_few(self) -> bool:
-        """Whether the items are too few for a verdict, as ``too_few_draws`` decides in SQL."""
-        return self.n < MIN_N or self.has_few_clusters
+        """Whether the items are too few for a verdict: fewer than MIN_N, or from few clusters."""
+        return self.is_below(MIN_N)
+
+    def is_below(self, min_n: int) -> bool:
+        """Whether the items are fewer than ``min_n``, or from few clusters. Items that are a cluster each count as items."""
+        return self.n < min_n or self.has_few_clusters
 
 
 class ClusterSums(NamedTuple):
@@ -70,7 +80,12 @@ class ClusterSums(NamedTuple):
 
     @property
     def effective_n(self) -> float:
-        """Number of independent items that the share is as precise as: the macro ``effective_n``."""
+        """Number of independent items that the share is as precise as: ``n`` if each item is a cluster.
+
+        Otherwise n / design effect (Korn and Graubard 1998), corrected for the degrees of freedom (Dean and Pagano 2015), and
+        at least the number of clusters of equal size. Few clusters of the rarer kind do not show how much clusters differ:
+        then clusters are taken to fail as a whole, the less so the more they are (Kish 1965).
+        """
         clusters, n, s, ss, sn, nn = self
         if clusters >= n:
             return n
@@ -78,10 +93,10 @@ class ClusterSums(NamedTuple):
         effect = self._effect()
         spread = 0.0 if s <= 0 or s >= n else min(s * s / ss, (n - s) * (n - s) / (nn - 2 * sn + ss))
         total = effect + 0.7 / (0.7 + spread) * max(0.0, nn / n - effect)
-        return max(equal, n / total * (Z_95 / _t_quantile(max(1.0, equal - 1))) ** 2)
+        return max(equal, n / total * (Z_95 / t_quantile(max(1.0, equal - 1))) ** 2)
 
     def _effect(self) -> float:
-        """Return the variance between clusters as a multiple of that of independent items: the macro ``cluster_effect``."""
+        """Return the variance between clusters as a multiple of that of independent items, at least 1."""
         _, n, s, ss, sn, nn = self
         if nn >= n * n or not 0 < s < n:
             return 1.0
@@ -146,8 +161,19 @@ def wilson(k: float, n: float, comparisons: int = 1) -> tuple[float, float]:
     return (middle - half) / (1 + zz / n), (middle + half) / (1 + zz / n)
 
 
-def _t_quantile(df: float) -> float:
-    """Return the 0.975 quantile of Student's t: the macro ``t_quantile``."""
+def difference(before: Proportion, after: Proportion) -> tuple[float, float]:
+    """Return the limits of ``after.share - before.share``, 95 %: the limits of both, squared and added.
+
+    Source: Newcombe 1998, method 10, with the intervals of clustered items.
+    """
+    change = after.share - before.share
+    down = math.hypot(after.share - after.low, before.high - before.share)
+    up = math.hypot(after.high - after.share, before.share - before.low)
+    return change - down, change + up
+
+
+def t_quantile(df: float) -> float:
+    """Return the 0.975 quantile of Student's t with ``df`` >= 1 degrees of freedom, whole or not."""
     total = 0.0
     for coefficient in reversed(T_COEFFICIENTS):
         total = (total + coefficient) / df

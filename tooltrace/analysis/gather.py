@@ -1,0 +1,84 @@
+"""The placeholders of a query's SQL, which gathers: it filters, groups, counts and adds up.
+
+``{by}``
+    the columns that the rows are grouped by, with a comma behind them in the file: ``SELECT {by}, count(*) …``
+``{window}``
+    the condition of the parameters ``since``, ``until`` and ``tool``, as far as the heading has them
+``sums(counted, items) AS name``
+    six sums over rows of one cluster each, from which a share and its interval are made: ``name_clusters``, ``name_n``,
+    ``name_s``, ``name_ss``, ``name_sn``, ``name_nn``
+
+Rows grouped by an attribute read it from ``facts``; those grouped by conversation have each call as a cluster.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Final
+
+from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS, Dimension
+
+SUMS: Final = ("clusters", "n", "s", "ss", "sn", "nn")
+"""The sums of ``sums(counted, items)``, in the order of ``tooltrace.statistics.ClusterSums``."""
+WINDOW: Final = {
+    "since": "($since IS NULL OR started_at >= $since)",
+    "until": "($until IS NULL OR started_at < $until)",
+    "tool": "($tool IS NULL OR tool = $tool)",
+}
+"""The condition of each parameter that ``{window}`` stands for."""
+
+_BY: Final = re.compile(r"\{by\}(,\s*)?")
+_BEFORE_BY: Final = re.compile(r",\s*\{by\}(?!,)")
+"""The groups as the last items of a list, with the comma before them."""
+_SUMS: Final = re.compile(r"\bsums\((\w+), (\w+)\) AS (\w+)")
+_FACTS: Final = re.compile(r"\b(FROM|JOIN) facts\b")
+
+
+def is_gather(text: str) -> bool:
+    """Whether ``text`` has a placeholder of this module."""
+    return "{by}" in text or "{window}" in text or _SUMS.search(text) is not None
+
+
+def is_grouped(text: str) -> bool:
+    """Whether ``text`` groups its rows by chosen dimensions."""
+    return "{by}" in text
+
+
+def shares(text: str) -> tuple[str, ...]:
+    """Return the names of the shares whose sums ``text`` gathers, in their order."""
+    return tuple(found[3] for found in _SUMS.finditer(text))
+
+
+def render(text: str, chosen: tuple[Dimension, ...], parameters: Collection[str]) -> str:
+    """Return ``text`` grouped by ``chosen``, within the window of ``parameters``."""
+    names = ", ".join(dimension.name for dimension in chosen)
+    if chosen:
+        text = _BY.sub(lambda found: names + (found[1] or ""), text)
+    else:
+        text = _BY.sub("", _BEFORE_BY.sub("", text))
+    conditions = [condition for name, condition in WINDOW.items() if name in parameters]
+    text = text.replace("{window}", " AND ".join(conditions) or "true")
+    text = _SUMS.sub(lambda found: _six_sums(*found.groups()), text)
+    return _FACTS.sub(lambda found: f"{found[1]} {_facts(chosen)}", text)
+
+
+def _six_sums(counted: str, items: str, name: str) -> str:
+    products = {"ss": (counted, counted), "sn": (counted, items), "nn": (items, items)}
+    # as doubles: the square of a sum of many items exceeds 64 bits
+    sums = {key: f"sum(CAST({one} AS DOUBLE) * {other})" for key, (one, other) in products.items()}
+    plain = {"clusters": f"count(*) FILTER (WHERE {items} > 0)", "n": f"sum({items})", "s": f"sum({counted})"}
+    return ", ".join(f"{sql} AS {name}_{key}" for key, sql in {**plain, **sums}.items())
+
+
+def _facts(chosen: tuple[Dimension, ...]) -> str:
+    """Return the table that the rows are read from: ``facts``, where needed with another cluster and with attributes."""
+    attributes = [dimension.sql for dimension in chosen if dimension.column.startswith(f"{ATTRIBUTES}.")]
+    replaced = (
+        " REPLACE (CASE WHEN conversation IS NULL THEN cluster ELSE call_key END AS cluster)"
+        if DIMENSIONS["conversation"] in chosen
+        else ""
+    )
+    if not attributes and not replaced:
+        return "facts"
+    return f"(SELECT {', '.join([f'*{replaced}', *attributes])} FROM facts) AS facts"
