@@ -53,10 +53,9 @@ def shares(text: str) -> tuple[str, ...]:
 def render(text: str, chosen: tuple[Dimension, ...], parameters: Collection[str]) -> str:
     """Return ``text`` grouped by ``chosen``, within the window of ``parameters``."""
     names = ", ".join(dimension.name for dimension in chosen)
-    if chosen:
-        text = _BY.sub(lambda found: names + (found[1] or ""), text)
-    else:
-        text = _BY.sub("", _BEFORE_BY.sub("", text))
+    if not chosen:
+        text = _BEFORE_BY.sub("", text)
+    text = _BY.sub(lambda found: names + (found[1] or "") if names else "", text)
     conditions = [condition for name, condition in WINDOW.items() if name in parameters]
     text = text.replace("{window}", " AND ".join(conditions) or "true")
     text = _SUMS.sub(lambda found: _six_sums(*found.groups()), text)

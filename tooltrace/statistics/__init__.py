@@ -13,6 +13,20 @@ if TYPE_CHECKING:
     from tooltrace.statistics.rhythm import Rhythm, fit_rhythm
     from tooltrace.statistics.shares import ClusterSums, Proportion, difference, t_quantile, wilson
 
+__all__ = [
+    "ClusterSums",
+    "Curve",
+    "Fit",
+    "Proportion",
+    "beta",
+    "difference",
+    "out_of_fold",
+    "platt",
+    "smooth_ece",
+    "t_quantile",
+    "wilson",
+]
+
 _MODULES = {
     "arrays": ("codes_of",),
     "changes": ("Change", "Dependence", "alarm", "find_change", "measure_dependence"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from tooltrace.errors import BadParameter, near
@@ -113,7 +114,7 @@ class Gathered:
             values = columns[group]
             changed |= values[1:] != values[:-1]
         edges = [0, *(np.flatnonzero(changed) + 1).tolist(), length]
-        for start, end in zip(edges[:-1], edges[1:], strict=True):
+        for start, end in pairwise(edges):
             if end > start:
                 yield (
                     {group: _python(columns[group][start]) for group in self.groups},
