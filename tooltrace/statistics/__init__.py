@@ -26,10 +26,12 @@ __all__ = [
     "t_quantile",
     "wilson",
 ]
+    from tooltrace.statistics.runs import Incidents, find_incidents
 
 _MODULES = {
     "arrays": ("codes_of",),
     "changes": ("Change", "Dependence", "alarm", "find_change", "measure_dependence"),
+    "runs": ("Incidents", "find_incidents"),
     "recalibration": ("Curve", "Fit", "beta", "out_of_fold", "platt", "smooth_ece"),
     "rhythm": ("Rhythm", "fit_rhythm"),
     "shares": ("ClusterSums", "Proportion", "difference", "t_quantile", "wilson"),
@@ -43,12 +45,14 @@ __all__ = [
     "Dependence",
     "Fit",
     "Proportion",
+    "Incidents",
     "Rhythm",
     "alarm",
     "beta",
     "codes_of",
     "difference",
     "find_change",
+    "find_incidents",
     "fit_rhythm",
     "measure_dependence",
     "out_of_fold",
