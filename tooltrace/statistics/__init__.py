@@ -11,29 +11,15 @@ if TYPE_CHECKING:
     from tooltrace.statistics.changes import Change, Dependence, alarm, find_change, measure_dependence
     from tooltrace.statistics.recalibration import Curve, Fit, beta, out_of_fold, platt, smooth_ece
     from tooltrace.statistics.rhythm import Rhythm, fit_rhythm
-    from tooltrace.statistics.shares import ClusterSums, Proportion, difference, t_quantile, wilson
-
-__all__ = [
-    "ClusterSums",
-    "Curve",
-    "Fit",
-    "Proportion",
-    "beta",
-    "difference",
-    "out_of_fold",
-    "platt",
-    "smooth_ece",
-    "t_quantile",
-    "wilson",
-]
     from tooltrace.statistics.runs import Incidents, find_incidents
+    from tooltrace.statistics.shares import ClusterSums, Proportion, difference, t_quantile, wilson
 
 _MODULES = {
     "arrays": ("codes_of",),
     "changes": ("Change", "Dependence", "alarm", "find_change", "measure_dependence"),
-    "runs": ("Incidents", "find_incidents"),
     "recalibration": ("Curve", "Fit", "beta", "out_of_fold", "platt", "smooth_ece"),
     "rhythm": ("Rhythm", "fit_rhythm"),
+    "runs": ("Incidents", "find_incidents"),
     "shares": ("ClusterSums", "Proportion", "difference", "t_quantile", "wilson"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
@@ -44,8 +30,8 @@ __all__ = [
     "Curve",
     "Dependence",
     "Fit",
-    "Proportion",
     "Incidents",
+    "Proportion",
     "Rhythm",
     "alarm",
     "beta",
