@@ -130,7 +130,6 @@ check: $(VENV)/.test
 
 docs: $(VENV)/.test
 	$(BIN)/python -m docs.generate
-	$(BIN)/python -m dashboards.grafana.generate
 	$(BIN)/python -m docs.translations
 
 # build/site/index.html; fails at a broken link, a missing reference and a page that the sidebar does not have.

@@ -243,7 +243,7 @@ def test_every_word_of_the_templates_is_in_the_table():
 
 
 def test_server_and_dashboards_contain_no_sql():
-    """But Grafana's, which are made from the queries and held against them."""
+    """But Grafana's, whose panels are SQL."""
     import re
 
     sql = re.compile(r"\bSELECT\b.+\bFROM\b", re.DOTALL)

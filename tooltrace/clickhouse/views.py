@@ -29,24 +29,23 @@ def statements(tables: Tables, database: str, *, materialized: bool = False) -> 
     ``materialized``: over all tables of :mod:`tooltrace.clickhouse.materialized`, which exist. Otherwise the statements
     create the table of corrections, which the views need too.
     """
-    base = {name: f"{sql}\n{SETTINGS}" for name, sql in views(tables).items()}
+    selects = {name: (sql, SETTINGS) for name, sql in views(tables).items()}
     stored = STORED if materialized else ALWAYS
-    base |= {
-        name: f"{sql}\n{SETTINGS}, {MATERIALIZED_SETTINGS}"
-        for name, sql in materialized_selects(database, stored).items()
-    }
+    with_storage = f"{SETTINGS}, {MATERIALIZED_SETTINGS}"
+    selects |= {name: (sql, with_storage) for name, sql in materialized_selects(database, stored).items()}
     # The name ``attempts`` is that of the view with corrections, over the recorded ones.
-    base[RECORDED_ATTEMPTS] = base.pop(ATTEMPTS.name)
-    base |= {
-        name: f"{sql}\n{SETTINGS}"
-        for name, sql in correction_views(tables, database, materialized=materialized).items()
+    selects[RECORDED_ATTEMPTS] = selects.pop(ATTEMPTS.name)
+    selects |= {
+        name: (sql, SETTINGS) for name, sql in correction_views(tables, database, materialized=materialized).items()
     }
-    derived = {view.name: f"{_with_booleans(view.name, view_sql(view.sql, database))}\n{SETTINGS}" for view in VIEWS}
+    selects |= {view.name: (_with_booleans(view.name, view_sql(view.sql, database)), SETTINGS) for view in VIEWS}
     return [
         *([] if materialized else table_statements(tables, database, of=ALWAYS)),
         *(
-            f"CREATE OR REPLACE VIEW {quote_identifier(database)}.{quote_identifier(name)} AS\n{sql}"
-            for name, sql in {**base, **derived}.items()
+            # Settings after a UNION would be those of its last SELECT alone.
+            f"CREATE OR REPLACE VIEW {quote_identifier(database)}.{quote_identifier(name)} AS\n"
+            f"SELECT * FROM (\n{sql}\n)\n{settings}"
+            for name, (sql, settings) in selects.items()
         ),
     ]
 
