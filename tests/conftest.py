@@ -52,6 +52,16 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection() -> None:
+    """Collect no garbage among the collected tests, which all stay: it costs a third of the time."""
+    gc.disable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import the tests of a folder that ``make test`` leaves out as a whole."""
+    return True if config.option.markexpr == shards.TEST and shards.is_left_out(collection_path, config.args) else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the shards. Start the tests marked ``long`` first: no worker then waits for one of them at the end."""
@@ -61,8 +71,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Leave the collected tests out of garbage collection: otherwise each ``gc.collect()`` of a test visits all of them."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionfinish() -> None:

@@ -26,19 +26,26 @@ ALONE: Final = "clickhouse", "collector", "secrets"
 TEST: Final = f"end_to_end or not ({' or '.join(SHARDS)})"
 """The expression of markers for `make test`, which pyproject.toml repeats as the default of pytest."""
 _FOLDERS: Final = {"truth": "simulations", **{name: name for name in ("docs", *ALONE)}}
+LEFT_OUT: Final = "truth", *ALONE
+"""Folders of which ``make test`` runs no test."""
+_ROOT: Final = Path(__file__).parent
 _FIXTURES: Final = {"browser": "browser"}
 
 
 def mark(items: Iterable[pytest.Item]) -> None:
     """Add the markers of the shards that folders and fixtures give."""
-    root = Path(__file__).parent
     for item in items:
-        folder = item.path.relative_to(root).parts[0]
+        folder = item.path.relative_to(_ROOT).parts[0]
         if folder in _FOLDERS:
             item.add_marker(_FOLDERS[folder])
         for fixture, shard in _FIXTURES.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(shard)
+
+
+def is_left_out(path: Path, arguments: Iterable[str]) -> bool:
+    """Return whether ``path`` is a folder that no ``arguments`` of pytest name, and of which ``make test`` runs no test."""
+    return path.parent == _ROOT and path.name in LEFT_OUT and not any(path.name in argument for argument in arguments)
 
 
 class LeftOut:
@@ -65,7 +72,8 @@ class LeftOut:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self._config.option.markexpr != TEST or self._config.option.keyword:
             return  # the tests were chosen by hand
-        for name, count in self._counted.items():
-            terminalreporter.write_line(f"left out: {count:5} of {SHARDS[name]}: make test-{name}")
-        if self._counted:
-            terminalreporter.write_line("all of them: make test-all; those of one file: pytest -m '' FILE")
+        for name in SHARDS:
+            if name in self._counted or name in ALONE:
+                count = self._counted.get(name, "all")
+                terminalreporter.write_line(f"left out: {count:>5} of {SHARDS[name]}: make test-{name}")
+        terminalreporter.write_line("all of them: make test-all; those of one file: pytest -m '' FILE")

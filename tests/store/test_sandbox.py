@@ -140,6 +140,8 @@ def test_a_kind_of_statement_without_a_name_is_refused_too() -> None:
         checked(con, "CONNECT 'x'")
 
 
+@pytest.mark.processes
+@pytest.mark.end_to_end
 async def test_a_refused_statement_has_no_effect(store: Path, tmp_path: Path) -> None:
     free = tmp_path / "written"
     for sql in (f"COPY (SELECT 1) TO '{free}'", f"EXPLAIN ANALYZE COPY (SELECT 1) TO '{free}'", f"ATTACH '{free}'"):
@@ -165,6 +167,7 @@ async def test_nothing_but_the_store_can_be_read(store: Path, outside: Path) -> 
     assert "only the store can be read here" in await refused(store, queries[0])
 
 
+@pytest.mark.processes
 async def test_file_names_and_python_variables_are_not_tables(store: Path, outside: Path) -> None:
     assert "only the store can be read here" in await refused(store, f"SELECT * FROM '{outside}'")
     for sql in ("SELECT * FROM limits", "SELECT * FROM sql", "SELECT getenv('HOME')"):
@@ -180,11 +183,13 @@ def test_one_statement_at_a_time(sql: str, count: int) -> None:
         checked(con, sql)
 
 
+@pytest.mark.processes
 async def test_parameters_and_errors_are_reported(store: Path) -> None:
     assert "$tool" in await refused(store, "SELECT * FROM tool_calls WHERE tool = $tool")
     assert "Parser Error" in await refused(store, "SELEC 1")
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "sql",
     [
@@ -196,6 +201,7 @@ async def test_an_endless_question_is_stopped(store: Path, sql: str) -> None:
     assert "took longer than 0.5 s" in await refused(store, sql, SandboxLimits(seconds=0.5))
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "sql",
     [
@@ -209,6 +215,7 @@ async def test_a_question_that_eats_memory_is_stopped(store: Path, sql: str) -> 
     assert "memory" in words
 
 
+@pytest.mark.processes
 async def test_a_large_result_is_cut_and_marked(store: Path) -> None:
     many = await query(store, "SELECT * FROM range(1000)")
     assert (len(many.rows), many.cut) == (100, "rows")
@@ -218,6 +225,7 @@ async def test_a_large_result_is_cut_and_marked(store: Path) -> None:
     assert (len(wide.rows), wide.cut) == (9, "bytes")
 
 
+@pytest.mark.processes
 async def test_an_answer_as_a_file(store: Path, tmp_path: Path) -> None:
     sandbox = Sandbox(store, LIMITS)
     try:
@@ -235,6 +243,7 @@ async def test_an_answer_as_a_file(store: Path, tmp_path: Path) -> None:
         await sandbox.close()
 
 
+@pytest.mark.processes
 async def test_a_full_file_is_marked_and_a_too_large_one_refused(store: Path) -> None:
     sandbox = Sandbox(store, SandboxLimits(rows=100, file_bytes=100_000))
     try:
@@ -246,6 +255,7 @@ async def test_a_full_file_is_marked_and_a_too_large_one_refused(store: Path) ->
         await sandbox.close()
 
 
+@pytest.mark.processes
 async def test_a_cancelled_query_ends_and_releases_the_store(store: Path) -> None:
     sandbox = Sandbox(store, SandboxLimits(seconds=120))
     try:
@@ -265,6 +275,7 @@ async def test_a_cancelled_query_ends_and_releases_the_store(store: Path) -> Non
     fold(store, wait=120)
 
 
+@pytest.mark.processes
 async def test_two_queries_run_at_once_and_a_missing_store_is_empty(store: Path, tmp_path: Path) -> None:
     sandbox = Sandbox(store, LIMITS)
     try:
@@ -337,6 +348,7 @@ def test_a_query_that_needs_far_more_memory_is_stopped_even_where_the_address_sp
     assert done.stdout.split("\n")[:2] == ["[(4,)]", "stopped"]
 
 
+@pytest.mark.processes
 async def test_a_lower_limit_of_the_environment_stays(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hard limit, as a container or ``ulimit`` sets it, cannot be raised; the sandbox works without."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

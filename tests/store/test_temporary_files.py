@@ -163,11 +163,12 @@ def modes(tmp_path: Path) -> Iterator[dict[str, int]]:
     os.umask(before)
 
 
+@pytest.mark.parametrize("rounds", [1, pytest.param(5, marks=pytest.mark.simulations)])
 def test_no_file_is_ever_readable_for_others(
-    filled: StorePaths, write: Any, call: Any, tmp_path: Path, modes: dict[str, int]
+    filled: StorePaths, write: Any, call: Any, tmp_path: Path, modes: dict[str, int], rounds: int
 ) -> None:
     tt.configure(store=filled.database)
-    for number in range(5):
+    for number in range(rounds):
         write(call(10 + number, text="x" * 10_000))
         fold(filled)
         compact(filled)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from anthropic.types import Message
-from openai.types.chat import ChatCompletion
-from openai.types.responses import Response
 
 from tooltrace.core.records import ToolCall
 from tooltrace.ingest.files import import_file
@@ -21,6 +18,8 @@ def asked(*calls):
     message = {"role": "assistant", "content": None, "tool_calls": list(calls)}
     choice = {"index": 0, "finish_reason": "tool_calls", "message": message}
     made = {"id": "c1", "object": "chat.completion", "created": 1_700_000_000, "model": "m", "choices": [choice]}
+    from openai.types.chat import ChatCompletion  # here: each worker of a parallel run collects this module
+
     return ChatCompletion.model_validate(made)
 
 
@@ -28,60 +27,81 @@ def function(call_id, name, arguments):
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
 
 
-COMPLETION = asked(
-    function("call_a", "search", {"q": "tea"}),
-    {"id": "call_b", "type": "custom", "custom": {"name": "shell", "input": "ls"}},
-    function("call_c", "pay", {"sum": 1}),
-)
-CHAT = [
-    {"role": "user", "content": 'say "tool_use"'},
-    COMPLETION.choices[0].message.model_dump(),
-    {"role": "tool", "tool_call_id": "call_b", "content": [{"type": "text", "text": "a.txt"}]},
-    {"role": "tool", "tool_call_id": "call_a", "content": "Error: no network"},
-]
+def completion():
+    return asked(
+        function("call_a", "search", {"q": "tea"}),
+        {"id": "call_b", "type": "custom", "custom": {"name": "shell", "input": "ls"}},
+        function("call_c", "pay", {"sum": 1}),
+    )
+
+
+def chat():
+    return [
+        {"role": "user", "content": 'say "tool_use"'},
+        completion().choices[0].message.model_dump(),
+        {"role": "tool", "tool_call_id": "call_b", "content": [{"type": "text", "text": "a.txt"}]},
+        {"role": "tool", "tool_call_id": "call_a", "content": "Error: no network"},
+    ]
+
+
 OF_CHAT = [
     ("search", "call_a", "error", "returned", '{"q":"tea"}', "Error: no network"),
     ("shell", "call_b", "success", "returned", '{"input":"ls"}', "a.txt"),
     ("pay", "call_c", None, "abandoned", '{"sum":1}', None),
 ]
 
-RESPONSE = Response.model_validate({
-    "id": "resp_1", "object": "response", "created_at": 1_700_000_000, "model": "m", "parallel_tool_calls": True,
-    "tool_choice": "auto", "tools": [],
-    "output": [
-        {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "add", "arguments": '{"a":1}', "status": "completed"},
-        {"type": "mcp_call", "id": "mcp_1", "name": "roll", "server_label": "dice", "arguments": '{"n":1}', "output": "4"},
-        {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "tea"}},
-    ],
-})  # fmt: skip
-ITEMS = [
-    {"role": "user", "content": "add"},
-    *RESPONSE.model_dump(mode="json", exclude_none=True)["output"],
-    {"type": "function_call_output", "call_id": "call_1", "output": '{"sum":3}'},
-]
+
+def response():
+    from openai.types.responses import Response
+
+    return Response.model_validate({
+        "id": "resp_1", "object": "response", "created_at": 1_700_000_000, "model": "m", "parallel_tool_calls": True,
+        "tool_choice": "auto", "tools": [],
+        "output": [
+            {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "add", "arguments": '{"a":1}', "status": "completed"},
+            {"type": "mcp_call", "id": "mcp_1", "name": "roll", "server_label": "dice", "arguments": '{"n":1}', "output": "4"},
+            {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "tea"}},
+        ],
+    })  # fmt: skip
+
+
+def items():
+    return [
+        {"role": "user", "content": "add"},
+        *response().model_dump(mode="json", exclude_none=True)["output"],
+        {"type": "function_call_output", "call_id": "call_1", "output": '{"sum":3}'},
+    ]
+
+
 OF_ITEMS = [
     ("add", "call_1", "success", "returned", '{"a":1}', '{"sum":3}'),
     ("roll", "mcp_1", "success", "returned", '{"n":1}', "4"),
     ("web_search", "ws_1", "success", "returned", '{"type":"search","query":"tea"}', None),
 ]
 
-MESSAGE = Message.model_validate({
-    "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use",
-    "usage": {"input_tokens": 1, "output_tokens": 1},
-    "content": [
-        {"type": "text", "text": "I look"},
-        {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "X"}, "caller": {"type": "direct"}},
-        {"type": "tool_use", "id": "toolu_2", "name": "weather", "input": {"city": "Y"}, "caller": {"type": "direct"}},
-    ],
-})  # fmt: skip
-BLOCKS = [
-    {"role": "user", "content": "weather?"},
-    MESSAGE.model_dump(mode="json"),
-    {"role": "user", "content": [
-        {"type": "tool_result", "tool_use_id": "toolu_1", "content": "sunny"},
-        {"type": "tool_result", "tool_use_id": "toolu_2", "content": [{"type": "text", "text": "city not found"}], "is_error": True},
-    ]},
-]  # fmt: skip
+
+def blocks():
+    from anthropic.types import Message
+
+    message = Message.model_validate({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use",
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+        "content": [
+            {"type": "text", "text": "I look"},
+            {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "X"}, "caller": {"type": "direct"}},
+            {"type": "tool_use", "id": "toolu_2", "name": "weather", "input": {"city": "Y"}, "caller": {"type": "direct"}},
+        ],
+    })  # fmt: skip
+    return [
+        {"role": "user", "content": "weather?"},
+        message.model_dump(mode="json"),
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "toolu_1", "content": "sunny"},
+            {"type": "tool_result", "tool_use_id": "toolu_2", "content": [{"type": "text", "text": "city not found"}], "is_error": True},
+        ]},
+    ]  # fmt: skip
+
+
 OF_BLOCKS = [
     ("weather", "toolu_1", "success", "returned", '{"city":"X"}', "sunny"),
     ("weather", "toolu_2", "error", "returned", '{"city":"Y"}', "city not found"),
@@ -99,8 +119,9 @@ def facts(call: ToolCall):
     return call.tool, call.call_id, call.status, call.ending, call.arguments, call.text
 
 
-@pytest.mark.parametrize(("messages", "expected"), [(CHAT, OF_CHAT), (ITEMS, OF_ITEMS), (BLOCKS, OF_BLOCKS)])
-def test_requests_and_their_results_become_calls(tmp_path, messages, expected):
+@pytest.mark.parametrize(("sample", "expected"), [(chat, OF_CHAT), (items, OF_ITEMS), (blocks, OF_BLOCKS)])
+def test_requests_and_their_results_become_calls(tmp_path, sample, expected):
+    messages = sample()
     one, many = json.dumps(messages), json.dumps({"conversation_id": "chat-1", "messages": messages}, indent=1)
     for text in (one, many, "\n".join(map(json.dumps, messages))):
         calls, result = imported(tmp_path / "messages.json", text)
@@ -114,18 +135,18 @@ def test_requests_and_their_results_become_calls(tmp_path, messages, expected):
 
 
 def test_whole_responses_and_their_times_are_read(tmp_path):
-    calls, _ = imported(tmp_path / "r.json", RESPONSE.model_dump_json())
+    calls, _ = imported(tmp_path / "r.json", response().model_dump_json())
     assert [facts(call)[:4] for call in calls] == [("add", "call_1", None, "abandoned"), *[f[:4] for f in OF_ITEMS[1:]]]
     assert {(call.conversation_id, f"{call.started_at:%Y-%m-%d %H:%M:%S}") for call in calls} == {
         ("resp_1", "2023-11-14 22:13:20")
     }
-    calls, _ = imported(tmp_path / "c.json", COMPLETION.model_dump_json())
+    calls, _ = imported(tmp_path / "c.json", completion().model_dump_json())
     assert [call.tool for call in calls] == ["search", "shell", "pay"]
 
 
 def test_a_conversation_that_grew_keeps_the_ids_of_its_calls(tmp_path):
-    early, _ = imported(tmp_path / "chat.json", json.dumps(BLOCKS))
-    late, _ = imported(tmp_path / "chat.json", json.dumps([*BLOCKS, *BLOCKS[1:]]))
+    early, _ = imported(tmp_path / "chat.json", json.dumps(blocks()))
+    late, _ = imported(tmp_path / "chat.json", json.dumps([*blocks(), *blocks()[1:]]))
     assert [call.span_id for call in late][:2] == [call.span_id for call in early]
     assert [(call.call_id, call.attempt) for call in late][2:] == [("toolu_1", 2), ("toolu_2", 2)]
 
@@ -135,5 +156,5 @@ def test_a_conversation_that_grew_keeps_the_ids_of_its_calls(tmp_path):
             {"role": "tool"}, {"type": "function_call"}, {"role": "user", "content": [{"type": "tool_use"}, 3]}]
 )  # fmt: skip
 def test_an_odd_message_stops_no_import(tmp_path, odd):
-    calls, _ = imported(tmp_path / "chat.json", json.dumps([*BLOCKS, odd]))
+    calls, _ = imported(tmp_path / "chat.json", json.dumps([*blocks(), odd]))
     assert [facts(call) for call in calls][:2] == OF_BLOCKS
