@@ -93,7 +93,7 @@ class Process:
 @contextmanager
 def started(peer: str, environment: str) -> Iterator[Process]:
     """Yield a process with the library ``peer``, and end it afterwards."""
-    python = str(ROOT / f".venv-peer-{environment}" / "bin" / "python") if environment else sys.executable
+    python = str(ROOT / ".nox" / f"peer-{environment}" / "bin" / "python") if environment else sys.executable
     command = [python, "-m", "benchmarks.peers.process", peer]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         yield Process(process)

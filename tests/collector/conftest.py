@@ -23,10 +23,10 @@ def there(path: Path, name: str) -> Path:
     return path
 
 
-def python_with(name: str) -> Path:
-    """The Python of the environment that ``make NAME`` makes."""
-    venv = os.environ.get("TOOLTRACE_VENV") or ROOT / ".venv"
-    return there(Path(f"{venv}-{name}") / ".ready", name).with_name("bin") / "python"
+def receivers() -> Path:
+    """The Python of the environment that has Phoenix and ClickHouse's engine."""
+    python = os.environ.get("TOOLTRACE_RECEIVERS")
+    return Path(python) if python else missing("receivers", "no Phoenix and no engine: `make test-collector` brings them")
 
 
 @pytest.fixture(scope="session")

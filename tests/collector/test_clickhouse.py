@@ -13,7 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.collector.conftest import python_with
+from tests.collector.conftest import receivers
 from tests.collector.harness import PAGE, Collector, free_port, until
 from tests.collector.test_demo import ELSEWHERE, LATER, ROW, rows
 from tooltrace.otel import attributes as names
@@ -41,7 +41,7 @@ def alive(ask: Ask) -> bool:
 def kept(otelcol: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """How to ask ClickHouse, and the store, when both have a run of the demo."""
     folder, port = tmp_path_factory.mktemp("clickhouse"), free_port()
-    program = [str(python_with("clickhouse")), str(Path(__file__).with_name("clickhouse_engine.py"))]
+    program = [str(receivers()), str(Path(__file__).with_name("clickhouse_engine.py"))]
     with (folder / "engine.log").open("wb") as log:
         engine = subprocess.Popen([*program, str(port), str(folder / "engine")], stderr=log)
     plain = ["yaml:exporters::clickhouse::compress: none"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.collector.conftest import python_with
+from tests.collector.conftest import receivers
 from tests.collector.harness import ROOT
 from tests.collector.test_demo import rows
 
@@ -30,7 +30,7 @@ def isolated() -> list[str]:
 @pytest.fixture(scope="module")
 def known(otelcol: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Rows, Rows]]:
     """For each project: the spans that Phoenix shows, and the rows of the store."""
-    python, folder = python_with("phoenix"), tmp_path_factory.mktemp("phoenix")
+    python, folder = receivers(), tmp_path_factory.mktemp("phoenix")
     program = [sys.executable, str(ROOT / "tests" / "collector" / "phoenix_run.py")]
     command = [*isolated(), *program, str(python), str(otelcol), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
