@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.collector.build import binary
-from tests.collector.harness import ROOT, Application, Collector
+from tests.collector.harness import Application, Collector
 from tests.needs import missing
 
 MakeCollector = Callable[..., Collector]
@@ -26,7 +26,9 @@ def there(path: Path, name: str) -> Path:
 def receivers() -> Path:
     """The Python of the environment that has Phoenix and ClickHouse's engine."""
     python = os.environ.get("TOOLTRACE_RECEIVERS")
-    return Path(python) if python else missing("receivers", "no Phoenix and no engine: `make test-collector` brings them")
+    return (
+        Path(python) if python else missing("receivers", "no Phoenix and no engine: `make test-collector` brings them")
+    )
 
 
 @pytest.fixture(scope="session")
