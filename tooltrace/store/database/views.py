@@ -82,6 +82,8 @@ FACTS: Final = View(
         "grade": "How surely the result was read: certain, heuristic or unread.",
         "from_cache": "Whether the result came from a cache; unknown is false.",
         "ms": "Milliseconds in the tool, from 0 to 1e12; others are unknown.",
+        "start_place": "Sort key of attempts by their start, then by their number.",
+        "message_kind": "First 500 characters of the error message, with <text>, <url>, <path>, <id> and <n> for the parts that vary.",
     },
     """
 SELECT
@@ -102,7 +104,9 @@ SELECT
     coalesce(r.attempts, CASE WHEN is_finished(a.status, a.ending) THEN 1 ELSE 0 END) AS attempts_of_call,
     coalesce(a.rule_grade, 'certain') AS grade,
     coalesce(a.cached, false) AS from_cache,
-    known_ms(a.duration_ms) AS ms
+    known_ms(a.duration_ms) AS ms,
+    least(greatest(epoch_us(a.started_at), 0), 9007199254740991) * 1024 + least(greatest(coalesce(a.attempt, 0), 0), 1023) AS start_place,
+    message_pattern(left(a.error_message, 500)) AS message_kind
 FROM attempts AS a
 LEFT JOIN (
     SELECT
