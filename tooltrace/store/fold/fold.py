@@ -22,7 +22,6 @@ from tooltrace.store.files.scratch import remove_leftovers
 from tooltrace.store.fold.fold_step import FoldReport, attached, connect_to_fold, fold_step, merge_row_groups
 from tooltrace.store.fold.insertion import MAX_STEP_BYTES
 from tooltrace.store.fold.locked_fold import fold_locked
-from tooltrace.store.fold.step_size import StepSize
 from tooltrace.store.journal import fold_marker
 from tooltrace.store.upkeep import retention
 
@@ -80,7 +79,7 @@ def fold(
 
 
 class Folding:
-    """A fold in steps. A step holds the lock until it has moved its ``StepSize``, or until a reader waits for the lock.
+    """A fold in steps. A step holds the lock until it has moved MAX_STEP_BYTES, or until a reader waits for the lock.
 
     ``lock``: a lock that is not held. ``until``: sizes of the journals at an earlier time; the fold ends there, so that
     it ends where others write faster than it folds. ``close`` ends the fold after any step.
@@ -92,20 +91,15 @@ class Folding:
         self._until = until
         self._paths = paths
         self._lock = lock
-        self._size = StepSize(lock, MAX_STEP_BYTES)
         self._con: DuckDBPyConnection | None = None
 
     def step(self, wait: float | None) -> FoldReport | None:
         """Fold the next lines; return None where ``wait`` did not suffice for the lock. Raises as ``fold``."""
         started = time.monotonic()
-        # before the lock: the text in its file then still names the last reader
-        self._size.update()
         if not self._lock.exclusive(wait):
             return None
         try:
-            locked = time.monotonic()
-            report = self._fold(locked)
-            self._size.learn(report.bytes, time.monotonic() - locked)
+            report = self._fold(time.monotonic())
         except BaseException as error:
             # the connection may have a transaction open or the database attached: the next step begins with another one
             self.close()
@@ -131,7 +125,7 @@ class Folding:
         remove_leftovers(paths.journal, "")
         recovery.remove_empty_file(paths)
         self._con = self._con or connect_to_fold(paths)
-        merge_row_groups(self._con, allowed=not self._size.is_short)
+        merge_row_groups(self._con, allowed=True)
         try:
             with attached(self._con, paths):
                 report, offsets, self.complete = fold_step(
@@ -150,4 +144,7 @@ class Folding:
 
     def _is_enough(self, since: float, read: int) -> bool:
         """Whether a step that holds the lock ``since`` that time ends after ``read`` bytes."""
-        return read >= self._size.bytes or (time.monotonic() - since >= WAITED_SECONDS and self._lock.has_waiters())
+        is_waited_for = self._lock.has_waiters()
+        if is_waited_for and self._con is not None:
+            merge_row_groups(self._con, allowed=False)  # the reader waits for the commit
+        return read >= MAX_STEP_BYTES or (is_waited_for and time.monotonic() - since >= WAITED_SECONDS)
