@@ -94,6 +94,13 @@ def test_a_call_is_counted_where_it_ended(engine, call):
     assert [(row["status"], row["calls"], row["attempts"], row["recovered"]) for row in rows] == [("success", 2, 3, 1)]
 
 
+def test_a_call_belongs_to_the_window_in_which_its_last_attempt_started(engine, call):
+    con = engine(*call("a", "error", "error", "success"))
+    (row,) = answer(con, since="2026-03-01 12:00:02")
+    assert (row["calls"], row["attempts"], row["recovered"], row["wasted_ms"]) == (1, 3, 1, 20.0)
+    assert answer(con, until="2026-03-01 12:00:02") == []
+
+
 def test_success_after_success_is_not_a_recovery(engine, call):
     (row,) = answer(engine(*call("a", "success", "success")))
     assert (row["retried"], row["recovered"], row["gave_up"]) == (1, 0, 0)

@@ -45,7 +45,7 @@ class Proportion(NamedTuple):
     @property
     def has_few_clusters(self) -> bool:
         """Whether the clusters are too few to show how much clusters differ."""
-        return self.clusters < MIN_CLUSTERS and self.clusters < self.n
+        return is_few(self.n, self.clusters, 0)
 
     @property
     def too_few(self) -> bool:
@@ -54,7 +54,12 @@ class Proportion(NamedTuple):
 
     def is_below(self, min_n: int) -> bool:
         """Whether the items are fewer than ``min_n``, or from few clusters. Items that are a cluster each count as items."""
-        return self.n < min_n or self.has_few_clusters
+        return is_few(self.n, self.clusters, min_n)
+
+
+def is_few(n: float, clusters: float, min_n: int) -> bool:
+    """Return whether ``n`` items are fewer than ``min_n``, or from so few clusters that these do not show how they differ."""
+    return n < min_n or (clusters < MIN_CLUSTERS and clusters < n)
 
 
 class ClusterSums(NamedTuple):

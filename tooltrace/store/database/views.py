@@ -84,6 +84,9 @@ FACTS: Final = View(
         "ms": "Milliseconds in the tool, from 0 to 1e12; others are unknown.",
         "start_place": "Sort key of attempts by their start, then by their number.",
         "message_kind": "First 500 characters of the error message, with <text>, <url>, <path>, <id> and <n> for the parts that vary.",
+        "ended_us": "End, in microseconds since 1970: the start, the time in the tool, and the time of a stream's consumer.",
+        "is_repeated": "Whether its call may have several attempts: false only where it has one.",
+        "call_order": "Sort key of the attempts of a call.",
     },
     """
 SELECT
@@ -106,7 +109,10 @@ SELECT
     coalesce(a.cached, false) AS from_cache,
     known_ms(a.duration_ms) AS ms,
     least(greatest(epoch_us(a.started_at), 0), 9007199254740991) * 1024 + least(greatest(coalesce(a.attempt, 0), 0), 1023) AS start_place,
-    message_pattern(left(a.error_message, 500)) AS message_kind
+    message_pattern(left(a.error_message, 500)) AS message_kind,
+    epoch_us(a.started_at) + 1e3 * (known_ms(a.duration_ms) + coalesce(known_ms(a.consumer_ms), 0)) AS ended_us,
+    r.call_hash IS NOT NULL AS is_repeated,
+    attempt_order(a.attempt, a.started_at, a.span_id) AS call_order
 FROM attempts AS a
 LEFT JOIN (
     SELECT
@@ -122,7 +128,7 @@ LEFT JOIN (
 )
 """The view that the named queries read: every column that they share is defined here and nowhere else.
 
-DuckDB omits the join where a query uses neither ``cluster``, ``ends_call`` nor ``attempts_of_call``."""
+DuckDB omits the join where a query uses neither ``cluster``, ``ends_call``, ``attempts_of_call`` nor ``is_repeated``."""
 
 GATES: Final = View(
     "gates",
