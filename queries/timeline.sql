@@ -36,109 +36,54 @@
 -- verdict: max(rate) {group} failed most from {started} on: {failures} of {attempts:attempt} ({rate}).
 -- next: query incidents --tool {tool}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
-WITH scoped AS NOT MATERIALIZED (  -- read again where it is used: a copy of these columns would cost more
+-- order: started, groups
+WITH cut AS (
     SELECT
-        /* by */ tool, /* end by */
-        cluster_hash AS cluster,
-        epoch_us(started_at) / 1e6 AS at_s,
-        is_finished(status, ending) AS finished,
-        coalesce(ending = 'refused', false) AS refused,
-        coalesce(status = 'error' AND is_finished(status, ending), false)
-            AND ($rules = 'all' OR coalesce(rule_grade, '') <> 'heuristic') AS failed,
-        CASE WHEN is_finished(status, ending) AND NOT coalesce(cached, false) THEN known_ms(duration_ms) END AS ms
-    FROM attempts
-    WHERE ($since IS NULL OR started_at >= $since)
-      AND ($until IS NULL OR started_at < $until)
-      AND ($tool IS NULL OR tool = $tool)
-),
--- the last length also applies to windows that are too long for 'parts' intervals of it
-lengths AS (
-    SELECT unnest([1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800,
-        2592000, 31536000]) AS seconds
-),
-chosen AS (
-    SELECT coalesce(min(l.seconds) FILTER (WHERE CAST(l.seconds AS DOUBLE) * greatest($parts, 1) >= w.length_s), 31536000) AS seconds
-    FROM lengths AS l
-    CROSS JOIN (
-        SELECT coalesce($span_s, max(at_s) - min(at_s)) AS length_s FROM scoped
-    ) AS w
-),
-per_cluster AS (
-    SELECT
-        /* by names */ tool, /* end by */
-        floor(at_s / c.seconds) * c.seconds AS started_s,
+        {by},
         cluster,
-        min(at_s) FILTER (WHERE finished) AS first_s,
-        count(*) FILTER (WHERE finished) AS attempts,
-        count(*) FILTER (WHERE failed) AS failures
-    FROM scoped
-    CROSS JOIN chosen AS c
-    GROUP BY ALL
+        finished,
+        failed AND ($rules = 'all' OR failed_certain) AS failed,
+        ending,
+        CASE WHEN finished AND NOT from_cache THEN ms END AS timed_ms,
+        seconds,
+        floor(epoch(started_at) / seconds) * seconds AS started_s
+    FROM facts
+    CROSS JOIN (
+        -- the last length also applies to windows that are too long for 'parts' intervals of it
+        SELECT coalesce(min(seconds) FILTER (WHERE CAST(seconds AS DOUBLE) * greatest($parts, 1) >= length_s), 31536000) AS seconds
+        FROM (
+            SELECT unnest([1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800,
+                604800, 2592000, 31536000]) AS seconds
+        ) AS lengths
+        CROSS JOIN (
+            SELECT coalesce($span_s, max(epoch(started_at)) - min(epoch(started_at))) AS length_s FROM facts WHERE {window}
+        ) AS whole
+    ) AS chosen
+    WHERE {window}
 ),
--- the starts that several clusters share: these clusters have no order
-tied AS (
-    SELECT first_s
-    FROM per_cluster
-    WHERE attempts > 1
-    GROUP BY /* by names */ tool, /* end by */ started_s, first_s
-    HAVING count(*) > 1
-),
--- each cluster of several attempts with the one before it: neighbours in time may be alike
-in_order AS (
-    SELECT *,
-        lag(attempts) OVER in_time AS attempts_before,
-        lag(failures) OVER in_time AS failures_before
-    FROM per_cluster
-    WHERE attempts > 1 AND first_s NOT IN (SELECT first_s FROM tied)
-    WINDOW in_time AS (PARTITION BY /* by names */ tool, /* end by */ started_s ORDER BY first_s)
-    UNION ALL
-    SELECT *, NULL AS attempts_before, NULL AS failures_before
-    FROM per_cluster
-    WHERE attempts <= 1 OR first_s IN (SELECT first_s FROM tied)
-),
--- part: the number of an interval of a group, by which the intervals are joined because names can be NULL
-clustered AS (
-    SELECT
-        text_key(row(/* by names */ tool, /* end by */ started_s)) AS part,
-        count(*) FILTER (WHERE attempts > 0) AS clusters,
-        chained_clusters(failures, attempts, failures_before, attempts_before) AS effective
-    FROM in_order
-    GROUP BY part
-),
+-- part: a number of an interval of a group, by which the intervals are joined because names can be NULL
 counted AS (
     SELECT
-        /* by names */ tool, /* end by */
-        floor(at_s / c.seconds) * c.seconds AS started_s,
-        c.seconds,
+        {by},
+        started_s,
+        hash({by}, started_s) AS part,
+        seconds,
         count(*) FILTER (WHERE finished) AS attempts,
         count(*) FILTER (WHERE failed) AS failures,
-        count(*) FILTER (WHERE NOT finished AND NOT refused) AS left_out,
-        count(*) FILTER (WHERE refused) AS refused,
-        quantile_cont(ms, [0.5, 0.95]) AS percentiles
-    FROM scoped
-    CROSS JOIN chosen AS c
+        count(*) FILTER (WHERE NOT finished AND coalesce(ending, '') <> 'refused') AS left_out,
+        count(*) FILTER (WHERE ending = 'refused') AS refused,
+        quantile_cont(timed_ms, 0.5) AS p50,
+        quantile_cont(timed_ms, 0.95) AS p95
+    FROM cut
     GROUP BY ALL
 ),
-with_effect AS (
-    SELECT c.*, k.clusters, k.effective
-    FROM counted AS c
-    LEFT JOIN clustered AS k ON k.part = text_key(row(/* by names */ tool, /* end by */ c.started_s))
+clustered AS (
+    SELECT part, sums(f, n) AS rate
+    FROM (
+        SELECT hash({by}, started_s) AS part, cluster, count(*) FILTER (WHERE finished) AS n, count(*) FILTER (WHERE failed) AS f
+        FROM cut
+        GROUP BY ALL
+    ) AS clusters
+    GROUP BY part
 )
-SELECT
-    /* by names */ tool, /* end by */
-    make_timestamp(CAST(started_s * 1e6 AS BIGINT)) AS started,
-    seconds,
-    attempts,
-    failures,
-    failures / nullif(attempts, 0) AS rate,
-    cluster_low(failures, attempts, effective) AS low,
-    cluster_high(failures, attempts, effective) AS high,
-    percentiles[1] AS p50,
-    percentiles[2] AS p95,
-    left_out,
-    refused,
-    too_few_draws(clusters, attempts, $min_n) AS too_few,
-    clusters,
-    attempts / nullif(effective, 0) AS design_effect
-FROM with_effect
-ORDER BY started_s, /* by names */ tool, /* end by */ attempts
+SELECT *, make_timestamp(CAST(started_s * 1e6 AS BIGINT)) AS started FROM counted LEFT JOIN clustered USING (part)

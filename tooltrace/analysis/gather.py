@@ -7,6 +7,8 @@
 ``sums(counted, items) AS name``
     six sums over rows of one cluster each, from which a share and its interval are made: ``name_clusters``, ``name_n``,
     ``name_s``, ``name_ss``, ``name_sn``, ``name_nn``
+``percentiles(value) AS name``
+    the percentiles of :data:`tooltrace.statistics.quantiles.GRID`, a list: ``name_grid``
 
 Rows grouped by an attribute read it from ``facts``; those grouped by conversation have each call as a cluster.
 """
@@ -18,6 +20,7 @@ from collections.abc import Collection
 from typing import Final
 
 from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS, Dimension
+from tooltrace.statistics.quantiles import GRID
 
 SUMS: Final = ("clusters", "n", "s", "ss", "sn", "nn")
 """The sums of ``sums(counted, items)``, in the order of ``tooltrace.statistics.ClusterSums``."""
@@ -32,6 +35,7 @@ _BY: Final = re.compile(r"\{by\}(,\s*)?")
 _BEFORE_BY: Final = re.compile(r",\s*\{by\}(?!,)")
 """The groups as the last items of a list, with the comma before them."""
 _SUMS: Final = re.compile(r"\bsums\((\w+), (\w+)\) AS (\w+)")
+_PERCENTILES: Final = re.compile(r"\bpercentiles\((\w+)\) AS (\w+)")
 _FACTS: Final = re.compile(r"\b(FROM|JOIN) facts\b")
 
 
@@ -59,6 +63,7 @@ def render(text: str, chosen: tuple[Dimension, ...], parameters: Collection[str]
     conditions = [condition for name, condition in WINDOW.items() if name in parameters]
     text = text.replace("{window}", " AND ".join(conditions) or "true")
     text = _SUMS.sub(lambda found: _six_sums(*found.groups()), text)
+    text = _PERCENTILES.sub(f"quantile_cont(\\1, [{', '.join(map(str, GRID))}]) AS \\2_grid", text)
     return _FACTS.sub(lambda found: f"{found[1]} {_facts(chosen)}", text)
 
 

@@ -100,9 +100,14 @@ def _counted(value: Any, column: ResultColumn) -> Any:
     return 0 if value is None and column.unit in ("count", "aside") else value
 
 
+def sums_of(row: RowDict, name: str) -> ClusterSums:
+    """Return the sums of ``sums(…) AS name`` in ``row``; unknown ones are 0."""
+    return ClusterSums(*(row[f"{name}_{key}"] or 0 for key in SUMS))
+
+
 def _proportion(row: RowDict, name: str, known: dict[str, Proportion]) -> Proportion:
     if name not in known:
-        known[name] = ClusterSums(*(row[f"{name}_{key}"] or 0 for key in SUMS)).proportion()
+        known[name] = sums_of(row, name).proportion()
     return known[name]
 
 
