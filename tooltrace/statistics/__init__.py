@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tooltrace.statistics.arrays import codes_of
     from tooltrace.statistics.changes import Change, Dependence, alarm, find_change, measure_dependence
+    from tooltrace.statistics.quantiles import GRID, percentile, percentile_limits
     from tooltrace.statistics.recalibration import Curve, Fit, beta, out_of_fold, platt, smooth_ece
     from tooltrace.statistics.rhythm import Rhythm, fit_rhythm
     from tooltrace.statistics.runs import Incidents, find_incidents
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "arrays": ("codes_of",),
     "changes": ("Change", "Dependence", "alarm", "find_change", "measure_dependence"),
+    "quantiles": ("GRID", "percentile", "percentile_limits"),
     "recalibration": ("Curve", "Fit", "beta", "out_of_fold", "platt", "smooth_ece"),
     "rhythm": ("Rhythm", "fit_rhythm"),
     "runs": ("Incidents", "find_incidents"),
@@ -25,6 +27,7 @@ _MODULES = {
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "GRID",
     "Change",
     "ClusterSums",
     "Curve",
@@ -42,6 +45,8 @@ __all__ = [
     "fit_rhythm",
     "measure_dependence",
     "out_of_fold",
+    "percentile",
+    "percentile_limits",
     "platt",
     "smooth_ece",
     "t_quantile",
