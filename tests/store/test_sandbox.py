@@ -29,7 +29,7 @@ from tooltrace.store.sandbox.sql_check import checked
 from tooltrace.store.sandbox.worker import ASSUMED_ADDRESS_SPACE, address_space
 
 SECRET = "sandboxed-secret-7f3a"
-LIMITS = SandboxLimits(seconds=120, rows=100)  # seconds enough for a machine that is busy
+LIMITS = SandboxLimits(seconds=900, rows=100)  # enough for a machine that is busy
 
 
 def made(number: int) -> ToolCall:
@@ -211,7 +211,7 @@ async def test_an_endless_question_is_stopped(store: Path, sql: str) -> None:
     ],
 )
 async def test_a_question_that_eats_memory_is_stopped(store: Path, sql: str) -> None:
-    words = await refused(store, sql, SandboxLimits(seconds=120, memory_bytes=256 * 2**20, headroom_bytes=256 * 2**20))
+    words = await refused(store, sql, SandboxLimits(seconds=900, memory_bytes=256 * 2**20, headroom_bytes=256 * 2**20))
     assert "memory" in words
 
 
@@ -257,7 +257,7 @@ async def test_a_full_file_is_marked_and_a_too_large_one_refused(store: Path) ->
 
 @pytest.mark.processes
 async def test_a_cancelled_query_ends_and_releases_the_store(store: Path) -> None:
-    sandbox = Sandbox(store, SandboxLimits(seconds=120))
+    sandbox = Sandbox(store, SandboxLimits(seconds=900))
     try:
         asking = asyncio.ensure_future(
             sandbox.query("SELECT count(*) FROM range(1000000000000) AS a, range(1000000) AS b")

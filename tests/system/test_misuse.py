@@ -10,13 +10,13 @@ import logging
 import math
 from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tooltrace as tt
+from tests.conftest import Calls
 from tooltrace.errors import BadParameter, ConfigError, LabelError, MessageError, UnknownOption, UnknownQuery
 from tooltrace.faults import faults
 
@@ -113,9 +113,8 @@ def test_a_misuse_is_refused_when_it_is_made(
 )  # fmt: skip
 @pytest.mark.parametrize("way", ["response", "function"])
 def test_a_computed_confidence_never_fails(
-    stated: Any, known: float | None, way: str, store: Path, caplog: pytest.LogCaptureFixture
+    stated: Any, known: float | None, way: str, calls: Calls, caplog: pytest.LogCaptureFixture
 ) -> None:
-    tt.configure(store=store)
     if way == "response":
         tool = tt.trace_tool(name="t")(lambda: respond.success("x", confidence=stated))
     else:
@@ -125,7 +124,7 @@ def test_a_computed_confidence_never_fails(
         tool()
         tt.flush()
     flags = '["confidence_out_of_range"]' if known is None else None
-    assert tt.connect().sql("SELECT confidence, flags FROM tool_calls").fetchall() == [(known, flags)] * 2
+    assert [(call.confidence, call.flags) for call in calls()] == [(known, flags)] * 2
     warned = [record.message for record in caplog.records if "confidence" in record.message]
     assert len(warned) == (known is None)
     if way == "response":
@@ -164,19 +163,16 @@ def test_a_value_that_a_tool_computed_never_fails_its_response(
     made: Callable[[], tt.ToolResponse],
     flag: str,
     expected: dict[str, Any],
-    store: Path,
+    calls: Calls,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    tt.configure(store=store)
     with caplog.at_level(logging.WARNING, "tooltrace"):
         for _ in range(2):
             found = tt.trace_tool(name="t")(made)()
         tt.flush()
     assert {name: getattr(found, name) for name in expected} == expected
     assert f"invalid_{flag}" in found.meta.flags
-    assert [f"invalid_{flag}" in row[0] for row in tt.connect().sql("SELECT flags FROM tool_calls").fetchall()] == [
-        True
-    ] * 2
+    assert [f"invalid_{flag}" in (call.flags or "") for call in calls()] == [True] * 2
     assert len([each for each in caplog.records if f"does not fit {flag}:" in each.message]) == 1
 
 
@@ -189,15 +185,16 @@ def test_a_part_of_a_response_is_mended_too(caplog: pytest.LogCaptureFixture) ->
 
 @pytest.mark.parametrize(("name", "value"), [("duration_ms", "1"), ("duration_ms", -1), ("duration_ms", True), ("attempt", "2"), ("attempt", 0)])  # fmt: skip
 def test_a_value_of_a_logged_call_that_cannot_be_used_is_unknown(
-    name: str, value: Any, store: Path, caplog: pytest.LogCaptureFixture
+    name: str, value: Any, calls: Calls, caplog: pytest.LogCaptureFixture
 ) -> None:
-    tt.configure(store=store)
     with caplog.at_level(logging.WARNING, "tooltrace"):
         for _ in range(2):
             tt.TraceLogger().record("t", 1, call_id=7, **{name: value})  # type: ignore[arg-type]
     assert [each.message for each in caplog.records if f"as {name}, which must be" in each.message]
-    found = tt.connect().sql("SELECT call_id, attempt, duration_ms FROM tool_calls ORDER BY attempt").fetchall()
-    assert found == [("7", 1, None), ("7", 2, None)]
+    assert sorted((call.call_id, call.attempt, call.duration_ms) for call in calls()) == [
+        ("7", 1, None),
+        ("7", 2, None),
+    ]
 
 
 class GoneError(Exception):
@@ -224,10 +221,8 @@ def busy(outcome: Any) -> bool | None:
     ],
 )  # fmt: skip
 def test_retryable_is_what_classes_and_predicates_say(
-    retryable: Any, outcome: Any, stored: bool | None, store: Path
+    retryable: Any, outcome: Any, stored: bool | None, calls: Calls
 ) -> None:
-    tt.configure(store=store)
-
     @tt.trace_tool(retryable=retryable)
     async def fetch() -> Any:
         if isinstance(outcome, Exception):
@@ -243,7 +238,7 @@ def test_retryable_is_what_classes_and_predicates_say(
     answer = asyncio.run(registry.aexecute("fetch", "{}"))
     assert answer.error is not None
     assert stored is None or answer.error.retryable is stored
-    assert tt.connect().sql("SELECT retryable FROM tool_calls").fetchall() == [(stored,)] * 2
+    assert [call.retryable for call in calls()] == [stored] * 2
 
 
 def test_a_paused_call_is_not_ok() -> None:
