@@ -7,7 +7,7 @@ units ``low(rate)`` and ``high(rate)``, and of the first share ``clusters``, ``d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -55,7 +55,7 @@ def _conclude(query: Query, groups: tuple[str, ...], parameters: dict[str, Any],
     rows = list(reasoner_of(name)(gathered, parameters)) if name else gathered.rows()
     columns = query.value_columns_of(groups)
     fields = [*(ResultColumn(name=group, unit=gathered.unit(group), meaning="") for group in groups), *columns]
-    finish = _Finish(query, columns, parameters.get("min_n", MIN_N))
+    finish = _Finish(query, columns, parameters.get("min_n", MIN_N), gathered.types)
     answers = [(*(row[group] for group in groups), *finish.values(row)) for row in rows]
     for column, descending in reversed(query.header.order):
         _sort(answers, fields, column, descending, len(groups))
@@ -66,8 +66,9 @@ def _conclude(query: Query, groups: tuple[str, ...], parameters: dict[str, Any],
 class _Finish:
     """Completes rows: each column of the heading is in the row, or follows from the sums of a share."""
 
-    def __init__(self, query: Query, columns: Sequence[ResultColumn], min_n: int) -> None:
+    def __init__(self, query: Query, columns: Sequence[ResultColumn], min_n: int, gathered: Container[str]) -> None:
         self._query = query
+        self._gathered = gathered
         self._columns = columns
         self._min_n = min_n
         self._shares = [column.name for column in query.header.columns if column.unit == "share"]
@@ -76,9 +77,14 @@ class _Finish:
         """Return the values of the columns in ``row``."""
         known: dict[str, Proportion] = {}
         return [
-            _counted(row[column.name], column) if column.name in row else self._derived(row, column, known)
+            self._given(row[column.name], column) if column.name in row else self._derived(row, column, known)
             for column in self._columns
         ]
+
+    def _given(self, value: Any, column: ResultColumn) -> Any:
+        """Return ``value``, and 0 for a number of items that the engine added up over no rows."""
+        added_up = column.name in self._gathered and column.unit in ("count", "aside")
+        return 0 if value is None and added_up else value
 
     def _derived(self, row: RowDict, column: ResultColumn, known: dict[str, Proportion]) -> Any:
         end, of = column.end_of or ("", column.name)
@@ -93,11 +99,6 @@ class _Finish:
                 f"query {self._query.name} has no value for its column {column.name!r}, and no sums of {of!r}"
             )
         return _known(_proportion(row, of, known), end or "share")
-
-
-def _counted(value: Any, column: ResultColumn) -> Any:
-    """Return ``value``, and 0 for a number of items that the engine added up over no rows."""
-    return 0 if value is None and column.unit in ("count", "aside") else value
 
 
 def sums_of(row: RowDict, name: str) -> ClusterSums:

@@ -7,22 +7,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tooltrace.statistics.arrays import codes_of
+    from tooltrace.statistics.arrays import cluster_sums, codes_of
     from tooltrace.statistics.changes import Change, Dependence, alarm, find_change, measure_dependence
     from tooltrace.statistics.quantiles import GRID, percentile, percentile_limits
     from tooltrace.statistics.recalibration import Curve, Fit, beta, out_of_fold, platt, smooth_ece
     from tooltrace.statistics.rhythm import Rhythm, fit_rhythm
     from tooltrace.statistics.runs import Incidents, find_incidents
-    from tooltrace.statistics.shares import ClusterSums, Proportion, difference, t_quantile, wilson
+    from tooltrace.statistics.shares import ClusterSums, Proportion, difference, interval, t_quantile, wilson
 
 _MODULES = {
-    "arrays": ("codes_of",),
+    "arrays": ("cluster_sums", "codes_of"),
     "changes": ("Change", "Dependence", "alarm", "find_change", "measure_dependence"),
     "quantiles": ("GRID", "percentile", "percentile_limits"),
     "recalibration": ("Curve", "Fit", "beta", "out_of_fold", "platt", "smooth_ece"),
     "rhythm": ("Rhythm", "fit_rhythm"),
     "runs": ("Incidents", "find_incidents"),
-    "shares": ("ClusterSums", "Proportion", "difference", "t_quantile", "wilson"),
+    "shares": ("ClusterSums", "Proportion", "difference", "interval", "t_quantile", "wilson"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -38,11 +38,13 @@ __all__ = [
     "Rhythm",
     "alarm",
     "beta",
+    "cluster_sums",
     "codes_of",
     "difference",
     "find_change",
     "find_incidents",
     "fit_rhythm",
+    "interval",
     "measure_dependence",
     "out_of_fold",
     "percentile",

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tooltrace.statistics.shares import ClusterSums
+
 Numbers = NDArray[np.float64]
 """Doubles, one dimension."""
 Flags = NDArray[np.bool_]
@@ -53,3 +55,9 @@ def codes_of(ids: NDArray[Any]) -> Counts:
 def sums_by(codes: Counts, values: Numbers | None = None, size: int = 0) -> Numbers:
     """Return the sum of ``values``, by default of ones, for each code from 0 to the highest, or to ``size`` - 1."""
     return np.asarray(np.bincount(codes, values, size), dtype=float)
+
+
+def cluster_sums(clusters: Counts, counted: Numbers, items: Numbers | None = None) -> ClusterSums:
+    """Return the sums of the share ``counted / items`` over clusters; ``items``: of each element, 1 by default."""
+    n, s = sums_by(clusters, items), sums_by(clusters, counted)
+    return ClusterSums(int(np.count_nonzero(n)), *(float(np.sum(x)) for x in (n, s, s * s, s * n, n * n)))

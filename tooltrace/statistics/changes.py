@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from tooltrace.statistics.arrays import Counts, Numbers, log_gamma, log_sum_exp, sums_by
-from tooltrace.statistics.rhythm import Rhythm, fit_rhythm, step_evidence
+from tooltrace.statistics.rhythm import DAY, Rhythm, fit_rhythm, step_evidence
 
 NEARBY: Final = 40
 """Attempts around a position whose probability counts for it."""
@@ -47,7 +47,7 @@ class Change:
 
 
 def find_change(
-    times: Numbers, hits: Numbers, clusters: Counts, *, evidence: float = 1.0, period: float | None = 86_400.0
+    times: Numbers, hits: Numbers, clusters: Counts, *, evidence: float = 1.0, period: float | None = DAY
 ) -> Change:
     """Find one lasting change of a rate, and tell a daily rhythm apart from it.
 

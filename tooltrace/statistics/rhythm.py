@@ -17,6 +17,7 @@ from tooltrace.statistics.arrays import Counts, Numbers, sums_by
 
 MIN_PERIODS: Final = 1.5
 """Periods that a history must span: one outage in a single period is no rhythm."""
+DAY: Final = 86_400.0
 _BINS: Final = 96
 _HARMONICS: Final = 2
 _SD: Final = 1.5

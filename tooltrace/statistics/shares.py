@@ -112,9 +112,7 @@ class ClusterSums(NamedTuple):
         if not self.n:
             return Proportion(0, 0, 0.0, 1.0, 0, 1.0)
         effective = self.effective_n
-        k = self.s / self.n * effective if effective < self.n else self.s
-        low, high = wilson(k, effective, comparisons)
-        low, high = 0.0 if not self.s else low, 1.0 if self.s == self.n else high
+        low, high = interval(self.s, self.n, effective, comparisons)
         return Proportion(int(self.s), int(self.n), low, high, self.clusters, self.n / effective)
 
 
@@ -156,6 +154,12 @@ def failed_proportion(attempts: Iterable[Mapping[str, Any]]) -> Proportion:
 def proportion_of(row: Mapping[str, Any]) -> Proportion:
     """Return the proportion of a row with the columns ``clusters``, ``n``, ``s``, ``ss``, ``sn`` and ``nn``."""
     return ClusterSums(*(row[name] or 0 for name in ClusterSums._fields)).proportion()
+
+
+def interval(s: float, n: float, effective: float, comparisons: int = 1) -> tuple[float, float]:
+    """Return the 95 % interval of s / n, whose n items are as precise as ``effective`` independent ones, 1 or more."""
+    low, high = wilson(s / n * effective if effective < n else s, effective, comparisons)
+    return 0.0 if not s else low, 1.0 if s == n else high
 
 
 def wilson(k: float, n: float, comparisons: int = 1) -> tuple[float, float]:

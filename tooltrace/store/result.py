@@ -94,9 +94,11 @@ class Gathered:
         def plain(column: Any) -> Any:
             if not isinstance(column, np.ma.MaskedArray):
                 return column
+            if column.dtype.kind == "O":
+                return np.where(np.ma.getmaskarray(column), None, column.data)
             if column.dtype.kind in "biu":
                 column = column.astype(float)
-            return column.filled({"f": np.nan, "M": np.datetime64("NaT")}.get(column.dtype.kind))
+            return column.filled(np.datetime64("NaT") if column.dtype.kind == "M" else np.nan)
 
         return {name: plain(column) for name, column in self._source.fetchnumpy().items()}
 
