@@ -95,7 +95,9 @@ class Gathered:
             if not isinstance(column, np.ma.MaskedArray):
                 return column
             if column.dtype.kind == "O":
-                return np.where(np.ma.getmaskarray(column), None, column.data)
+                texts = column.data.copy()
+                texts[np.ma.getmaskarray(column)] = None
+                return texts
             if column.dtype.kind in "biu":
                 column = column.astype(float)
             return column.filled(np.datetime64("NaT") if column.dtype.kind == "M" else np.nan)
