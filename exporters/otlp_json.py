@@ -7,12 +7,9 @@ import`` can read the file.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
-
-import orjson
 
 from tooltrace.core.records import Loss, Record
 from tooltrace.exporters.atomic_file import AtomicFile, require_path
@@ -21,6 +18,7 @@ from tooltrace.exporters.protocol import Target
 from tooltrace.otel.log_codec import to_log
 from tooltrace.otel.otlp.json import logs_to_json, spans_to_json
 from tooltrace.otel.span_data import LogData
+from tooltrace.redact.plain_data import json_of
 
 MAX_LINE_BYTES: Final = 8 * 1024 * 1024
 """Maximum bytes of a line; a longer request is halved unless it has only one record."""
@@ -73,7 +71,4 @@ def create(target: Target) -> OtlpJson:
 
 
 def _line(request: dict[str, Any]) -> bytes:
-    try:
-        return orjson.dumps(request, option=orjson.OPT_APPEND_NEWLINE)
-    except TypeError:  # nested too deeply for orjson: OTLP needs five levels for one of a record's
-        return json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return json_of(request) + b"\n"

@@ -22,12 +22,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
-import orjson
-
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.exporters.atomic_file import require_path
 from tooltrace.exporters.protocol import Refused, Target
+from tooltrace.redact.plain_data import json_of
 from tooltrace.store.database.schema import ATTEMPTS, JSON, RECORDS, TEXT, Table, quote_identifier, quote_literal
 from tooltrace.store.files.flock import LOCK_EX, flock
 from tooltrace.store.files.scratch import PrivateFolder, sweep_file
@@ -204,7 +203,7 @@ def _row(record: Record) -> bytes:
             values[name] = value.encode("utf-8", "replace").decode()
         elif isinstance(value, int) and not -(2**63) <= value < 2**63:
             values[name] = None
-    return orjson.dumps(values, option=orjson.OPT_APPEND_NEWLINE)
+    return json_of(values) + b"\n"
 
 
 def _split(con: DuckDBPyConnection, table: Table, lines: Path, parts: Path, longest: int) -> None:

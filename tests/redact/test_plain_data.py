@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+import json
 import math
 import os
 import subprocess
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tooltrace.redact.plain_data import MAX_DEPTH, left_over, plain_json
+from tooltrace.redact.plain_data import MAX_DEPTH, json_of, left_over, plain_json
 from tooltrace.redact.snapshot import BUDGET, snapshot
 from tooltrace.redact.walk import to_json_bytes
 
@@ -120,3 +121,13 @@ for _ in range(1500):
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment
     )
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("sorted_names", [False, True])
+def test_json_of_any_depth_is_read_back(sorted_names: bool) -> None:
+    data: Any = {"b": 2**60, "a": None}
+    for _ in range(220):
+        data = {"b": [data], "a": 1.5}
+    written = json_of(data, sorted_names=sorted_names)
+    assert json.loads(written) == data
+    assert written == json_of(json.loads(json.dumps(data, sort_keys=sorted_names)))

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from tooltrace.redact.plain_data import is_shallow
+from tooltrace.redact.plain_data import is_shallow, json_of
 from tooltrace.statistics.shares import ClusterCounts, Proportion
 from tooltrace.store.result import Statement
 
@@ -208,7 +208,7 @@ def _loaded(arguments: str | None) -> dict[str, Any] | None:
 def _canonical(value: Any) -> bytes:
     if is_shallow(value):
         with suppress(TypeError):  # an integer beyond 64 bits, which JSON permits
-            return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+            return json_of(value, sorted_names=True)
     return repr(value).encode()
 
 

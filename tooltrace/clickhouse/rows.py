@@ -9,11 +9,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
-import orjson
-
 from tooltrace.clickhouse.attribute_sql import Variant
 from tooltrace.otel import attributes as names
 from tooltrace.otel.span_data import LogData, SpanData
+from tooltrace.redact.plain_data import json_of
 
 _SECOND: Final = 10**9
 
@@ -76,7 +75,7 @@ def as_text(value: Any) -> str:
         return _format_float(value)
     if isinstance(value, int):
         return str(value)
-    return "" if value is None else orjson.dumps(value).decode()
+    return "" if value is None else json_of(value).decode()
 
 
 def _format_float(value: float) -> str:
@@ -119,6 +118,6 @@ def lines(rows: list[dict[str, Any]]) -> bytes:
 
 def _line(row: dict[str, Any]) -> bytes:
     try:
-        return orjson.dumps(row)
+        return json_of(row)
     except TypeError:  # a number beyond 64 bits
         return json.dumps(row).encode()

@@ -65,7 +65,7 @@ def _marks(call: ToolCall, sanitizer: Sanitizer) -> dict[str, Any]:
     marks: dict[str, Any] = {"redacted": True} if sanitizer.redacted else {}
     if sanitizer.sizes:
         before = orjson.loads(call.full_sizes) if call.full_sizes else {}
-        marks |= {"truncated": True, "full_sizes": Json(orjson.dumps({**sanitizer.sizes, **before}).decode())}
+        marks |= {"truncated": True, "full_sizes": Json(json_of({**sanitizer.sizes, **before}).decode())}
     return marks
 
 

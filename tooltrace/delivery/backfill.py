@@ -19,6 +19,7 @@ from tooltrace.delivery.batch import DeliveryBatch
 from tooltrace.delivery.dead_letter import DeadLetterWriter
 from tooltrace.delivery.retry import RetryLoop, RetryPolicy
 from tooltrace.exporters.protocol import AtomicDestination, Destination, MultiPartDestination, Unavailable
+from tooltrace.redact.plain_data import json_of
 from tooltrace.store.files.syncing import replace_file
 from tooltrace.store.journal.delivery_cursors import DestinationFiles
 from tooltrace.store.read.history import History, HistoryBatch, RowPosition
@@ -71,7 +72,7 @@ class ProgressFile:
     def save(self, progress: Progress) -> None:
         """Replace the file atomically. Raises OSError."""
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(self.path, orjson.dumps(progress))
+        replace_file(self.path, json_of(progress))
 
     def forget(self) -> None:
         """Delete the file, so that the next replay starts from the beginning."""

@@ -7,7 +7,6 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-import orjson
 from msgspec.structs import replace
 from opentelemetry.trace import SpanContext
 
@@ -18,6 +17,7 @@ from tooltrace.recording.context import CallContext
 from tooltrace.recording.record_builder import build_record, set_result
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
+from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.snapshot import snapshot
 from tooltrace.redact.texts import fix_unicode
@@ -116,7 +116,7 @@ def safe_name(text: str | None, redaction: Redaction, longest: int = MAX_NAME_LE
 
 def stable_id(size: int, *parts: Any) -> int:
     """Return a number of ``size`` bytes, never 0, that is the same for the same JSON values."""
-    digest = sha256(orjson.dumps(_distinct_id(parts))).digest()
+    digest = sha256(json_of(_distinct_id(parts))).digest()
     return int.from_bytes(digest[:size], "big") or 1
 
 

@@ -11,6 +11,7 @@ from tooltrace.core.fields import content_of
 from tooltrace.core.record_redaction import TEXTS, redact_fields
 from tooltrace.core.records import Gate, Record
 from tooltrace.recording.settings import Settings
+from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.snapshot import Json
 
 _R = TypeVar("_R", bound=Record)
@@ -28,7 +29,7 @@ def _without(record: Record) -> Record:
     content = dict.fromkeys(content_of(type(record)))
     if isinstance(record, Gate):
         names_only = None if record.changed is None else dict.fromkeys(orjson.loads(record.changed))
-        return record if names_only is None else replace(record, changed=Json(orjson.dumps(names_only).decode()))
+        return record if names_only is None else replace(record, changed=Json(json_of(names_only).decode()))
     return replace(record, **content) if content else record
 
 

@@ -16,11 +16,10 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
 
-import orjson
-
 from tooltrace.core.plural import format_count
 from tooltrace.core.visible import visible_evidence
 from tooltrace.mcp_server.provenance import Writer, column_name, is_computed, writer_of
+from tooltrace.redact.plain_data import json_of
 from tooltrace.store.result import QueryResult
 
 MAX_CHARACTERS: Final = 16_000
@@ -39,7 +38,7 @@ Json = dict[str, Any]
 
 def dumped(value: object) -> str:
     """Return ``value`` as compact JSON."""
-    return orjson.dumps(value).decode()
+    return json_of(value).decode()
 
 
 def computed(value: Any) -> Any:

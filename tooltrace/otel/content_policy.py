@@ -21,6 +21,7 @@ from tooltrace.core.records import ToolCall
 from tooltrace.faults import faults
 from tooltrace.otel import attributes as names
 from tooltrace.otel.span_data import EventData, LogData, SpanData
+from tooltrace.redact.plain_data import json_of
 
 VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
@@ -147,7 +148,7 @@ def without_log_content(form: LogData) -> LogData:
     remaining.pop(names.MESSAGE_FIELDS["text"], None)
     changed = remaining.get(names.GATE_FIELDS["changed"])
     if isinstance(changed, str):
-        remaining[names.GATE_FIELDS["changed"]] = orjson.dumps(dict.fromkeys(orjson.loads(changed))).decode()
+        remaining[names.GATE_FIELDS["changed"]] = json_of(dict.fromkeys(orjson.loads(changed))).decode()
     return replace(form, body=None, attributes=remaining)
 
 

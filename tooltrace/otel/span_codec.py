@@ -12,6 +12,7 @@ from tooltrace.core.records import Span, ToolCall
 from tooltrace.otel import attributes as names
 from tooltrace.otel.span_data import EventData, LinkData, SpanData, SpanKindName
 from tooltrace.otel.timestamps import EPOCH, nanoseconds
+from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.snapshot import Json
 
 _KINDS: Final = get_args(SpanKindName)
@@ -77,7 +78,7 @@ def span_attributes(call: ToolCall) -> dict[str, Any]:
         out[names.ERROR_TYPE] = error_type(call)
     elif call.result is None and call.text is not None:
         # Other backends show this attribute only; a lone surrogate, which orjson refuses, becomes "?".
-        out[names.TOOL_CALL_RESULT] = orjson.dumps(call.text.encode("utf-8", "replace").decode()).decode()
+        out[names.TOOL_CALL_RESULT] = json_of(call.text.encode("utf-8", "replace").decode()).decode()
         out[names.RESULT_IS_TEXT] = True
     return out
 
@@ -125,6 +126,6 @@ def decode(form: SpanData) -> ToolCall:
         span_id=form.span_id,
         parent_span_id=form.parent_span_id,
         started_at=EPOCH + timedelta(microseconds=form.start_ns // 1000),
-        attributes=Json(orjson.dumps(custom).decode()) if custom else None,
+        attributes=Json(json_of(custom).decode()) if custom else None,
         **origin,
     )

@@ -160,10 +160,11 @@ def _array(parts: list[Any]) -> bytes:
 
 def _text_array(items: list[Any]) -> bytes:
     """Return ``items``, which are texts, scalars and fragments of JSON, as one JSON array."""
+    dumps = orjson.dumps  # noqa: TID251 - texts and fragments of JSON, which msgspec does not know
     try:
-        return orjson.dumps(items)
+        return dumps(items)
     except TypeError:  # orjson refuses lone surrogates
-        return orjson.dumps([fix_unicode(item) if type(item) is str else item for item in items])
+        return dumps([fix_unicode(item) if type(item) is str else item for item in items])
 
 
 class UnstartedAwaitable:

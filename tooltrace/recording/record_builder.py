@@ -27,6 +27,7 @@ from tooltrace.recording.retryable import with_retryable
 from tooltrace.recording.snapshots import ResponseSnapshot, ValueSnapshot, read_claims
 from tooltrace.recording.token_count import count_tokens, result_text
 from tooltrace.recording.tracebacks import write_traceback
+from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.sanitizer import Sanitizer
 from tooltrace.redact.snapshot import Snapshot, snapshot
 from tooltrace.redact.texts import cut_text, utf8_size
@@ -277,9 +278,9 @@ def _add_exception(attempt: Attempt, error: ExceptionSummary, sanitizer: Sanitiz
         fields |= {"status": "error", "code": error.code, "retryable": error.retryable}
         fields |= {"rule": EXCEPTION, "rule_grade": "certain", "suggestion": error.suggestion}
         if error.stats is not None:
-            fields["stats"] = orjson.dumps(error.stats).decode()
+            fields["stats"] = json_of(error.stats).decode()
     if attempt.flags:
-        fields["flags"] = orjson.dumps(attempt.flags).decode()
+        fields["flags"] = json_of(attempt.flags).decode()
     # a stream that raised has the items that it yielded before
     if isinstance(attempt.result, ValueSnapshot):
         text = None if attempt.stream is None else attempt.stream.text
@@ -310,7 +311,7 @@ def _safe_items(attempt: Attempt, value: Snapshot, safe_text: str | None) -> Sna
     text = None if attempt.stream is None else attempt.stream.text
     if text is None or safe_text == text:
         return value
-    return orjson.dumps([] if safe_text is None else [safe_text])
+    return json_of([] if safe_text is None else [safe_text])
 
 
 def _add_response(attempt: Attempt, response: ResponseSnapshot, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
@@ -361,7 +362,7 @@ def _with_members(context: Snapshot, more: dict[str, str]) -> Snapshot:
     if not more or not isinstance(context, bytes | None):
         return context
     known = {} if context is None else orjson.loads(context)
-    return orjson.dumps({**more, **known}) if isinstance(known, dict) else context
+    return json_of({**more, **known}) if isinstance(known, dict) else context
 
 
 def _add_claims(
@@ -381,11 +382,11 @@ def _add_claims(
             warn_of_unknown(claimed)
             flags.append(OUT_OF_RANGE)
     if flags:
-        fields["flags"] = orjson.dumps(flags).decode()
+        fields["flags"] = json_of(flags).decode()
     sources = (response.sources if response else ()) or attempt.sources
     if sources and attempt.captures_content:
         rows = [source.model_dump(exclude_none=True) for source in sources]
-        fields["sources"] = sanitizer.sanitize_json("sources", orjson.dumps(rows))
+        fields["sources"] = sanitizer.sanitize_json("sources", json_of(rows))
 
 
 def _add_stream(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
@@ -393,7 +394,7 @@ def _add_stream(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]) 
     stream = attempt.stream
     assert stream is not None
     known = orjson.loads(fields["stats"]) if fields.get("stats") else {}
-    fields["stats"] = orjson.dumps({**known, "items": stream.items}).decode()
+    fields["stats"] = json_of({**known, "items": stream.items}).decode()
     fields["first_item_ms"] = _milliseconds(stream.first_item_ns)
     fields["consumer_ms"] = _milliseconds(stream.consumer_ns)
     if stream.size > sanitizer.limit:
@@ -410,7 +411,7 @@ def _add_removals(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]
     if sanitizer.truncated:
         fields["truncated"] = True
     if sanitizer.sizes:
-        fields["full_sizes"] = orjson.dumps(sanitizer.sizes).decode()
+        fields["full_sizes"] = json_of(sanitizer.sizes).decode()
 
 
 def _add_custom_attributes(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
@@ -424,7 +425,7 @@ def _add_custom_attributes(attempt: Attempt, sanitizer: Sanitizer, fields: dict[
                 name = _ATTRIBUTE_FIELDS[key]
                 fields[name] = sanitizer.sanitize_text(name, value)
     if custom:
-        fields["attributes"] = sanitizer.sanitize_json("attributes", orjson.dumps(custom))
+        fields["attributes"] = sanitizer.sanitize_json("attributes", json_of(custom))
 
 
 def _redact_span(attempt: Attempt, sanitizer: Sanitizer) -> None:

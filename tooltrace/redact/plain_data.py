@@ -101,13 +101,15 @@ def is_shallow(data: Any) -> bool:
     return type(data) not in (dict, list, tuple) or left_over(data, _ENDLESS) is not None
 
 
-def json_of(data: Any) -> bytes:
-    """Return the JSON of ``data``, which was parsed from JSON and may have any depth.
+def json_of(data: Any, *, sorted_names: bool = False) -> bytes:
+    """Return the JSON of ``data``, which may have any depth: the one way to write JSON of what others have made.
 
-    msgspec writes what is deeper, with the exponents of numbers spelled in another way. Raises TypeError, ValueError and
-    RecursionError for what cannot be written.
+    msgspec writes what is deeper, with the exponents of numbers spelled in another way. ``sorted_names``: the same
+    bytes for the same members in another order. Raises TypeError, ValueError and RecursionError for what cannot be written.
     """
-    return orjson.dumps(data) if is_shallow(data) else msgspec.json.encode(data)
+    if is_shallow(data):
+        return orjson.dumps(data, option=orjson.OPT_SORT_KEYS if sorted_names else None)
+    return msgspec.json.encode(data, order="sorted" if sorted_names else None)
 
 
 def encode(data: Any) -> bytes | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import orjson
+from tooltrace.redact.plain_data import json_of
 
 _SCALAR = 8
 """Bytes that a number, a boolean or null counts."""
@@ -17,7 +17,7 @@ def _json_size(text: str) -> int:
     """Return the bytes of ``text`` as JSON."""
     if text.isascii() and text.isprintable():  # most texts: only two characters are escaped
         return len(text) + 2 + text.count('"') + text.count("\\")
-    return len(orjson.dumps(text))
+    return len(json_of(text))
 
 
 class Pruning:

@@ -47,7 +47,7 @@ class Sanitizer:
     def sanitize_json(self, field: str, snap: Snapshot) -> Json | None:
         """Return a snapshot as JSON text that may be stored; None where its redaction failed."""
         self.seen.add(field)
-        raw = snap if type(snap) is bytes else orjson.dumps(fix_unicode(snap) if type(snap) is str else snap)
+        raw = snap if type(snap) is bytes else json_of(fix_unicode(snap) if type(snap) is str else snap)
         raw, cut, full_size = split_cut(raw)
         self.cut = self.cut or cut
         if full_size is not None:
@@ -113,7 +113,7 @@ class Sanitizer:
                 safe = redaction.redact_value(safe)
                 # a copy, because the hook may change it in place; by way of JSON, because it may return any object
                 if redaction.hook is not None:
-                    safe = orjson.loads(orjson.dumps(redaction.hook(field, deepcopy(safe))))
+                    safe = orjson.loads(json_of(redaction.hook(field, deepcopy(safe))))
         except BaseException as error:  # whatever a user's redaction raises, the unredacted field must not be stored
             pass_on_signal(error)
             safe = None

@@ -50,7 +50,8 @@ def _parsed(text: str) -> Any:
 
 def to_json(value: Any, *, indent: bool = False) -> str:
     """Return ``value`` as JSON text; faster than ``json_safe`` for many rows."""
-    return orjson.dumps(value, default=json_safe, option=_OPTIONS | (orjson.OPT_INDENT_2 if indent else 0)).decode()
+    option = _OPTIONS | (orjson.OPT_INDENT_2 if indent else 0)
+    return orjson.dumps(value, default=json_safe, option=option).decode()  # noqa: TID251 - rows of our queries are flat
 
 
 def json_for_script(value: Any) -> str:

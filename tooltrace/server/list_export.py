@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import orjson
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
@@ -18,6 +17,7 @@ from starlette.routing import Route
 from tooltrace.analysis import find
 from tooltrace.errors import QueryError
 from tooltrace.exporters.csv import cell
+from tooltrace.redact.plain_data import json_of
 from tooltrace.report.json_values import json_safe
 from tooltrace.server.list_state import ListState
 from tooltrace.server.request import app_state, time_range
@@ -116,7 +116,7 @@ async def _json(first: QueryResult, pages: AsyncIterator[list[tuple[Any, ...]]])
     before = b"["
     async for rows in pages:
         for row in rows:
-            yield before + orjson.dumps(json_safe(dict(zip(first.columns, row, strict=True))))
+            yield before + json_of(json_safe(dict(zip(first.columns, row, strict=True))))
             before = b",\n"
     yield b"]\n" if before != b"[" else b"[]\n"
 

@@ -9,7 +9,6 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-import orjson
 from anyio import to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -19,6 +18,7 @@ from starlette.routing import Route
 from tooltrace.analysis import catalogue, find
 from tooltrace.analysis.saved_queries import saved_query
 from tooltrace.errors import QueryError
+from tooltrace.redact.plain_data import json_of
 from tooltrace.server.panels import params_from_request
 from tooltrace.server.request import app_state, read_form
 from tooltrace.server.security import POLICY, policy
@@ -121,7 +121,7 @@ def _file_limits(request: Request) -> SandboxLimits:
 
 
 def _json(value: object, status: int = 200) -> Response:
-    return Response(orjson.dumps(value), status, {"Cache-Control": "no-store"}, "application/json")
+    return Response(json_of(value), status, {"Cache-Control": "no-store"}, "application/json")
 
 
 ROUTES = [

@@ -19,6 +19,7 @@ from starlette.responses import HTMLResponse
 from tooltrace.analysis.message import row_message_parts
 from tooltrace.analysis.verdict import is_failing
 from tooltrace.errors import BadParameter
+from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.texts import MASK
 from tooltrace.report.i18n import LANGUAGES, Translations
 from tooltrace.report.json_values import json_for_script
@@ -163,6 +164,6 @@ def safe_url(address: Any) -> str | None:
 def json_text(value: Any) -> str:
     """Return data as JSON text; data nested too deeply becomes "…"."""
     try:
-        return orjson.dumps(value).decode()
-    except orjson.JSONEncodeError:
+        return json_of(value).decode()
+    except (TypeError, RecursionError):
         return "…"

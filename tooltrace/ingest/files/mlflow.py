@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-import orjson
-
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record, ToolCall
 from tooltrace.ingest.files.reader import MALFORMED, Format, TraceFile, parsed
@@ -23,6 +21,7 @@ from tooltrace.ingest.spans.native import MARK
 from tooltrace.otel import attributes as names
 from tooltrace.otel.span_data import EventData, LogData, SpanData, SpanStatus
 from tooltrace.recording.settings import Settings
+from tooltrace.redact.plain_data import json_of
 
 NAME: Final = "mlflow"
 _SIGN: Final = re.compile(rb'"mlflow\.(?:spanType|traceRequestId|trace_schema|traceName)|\\"mlflow\.spanType')
@@ -127,7 +126,7 @@ def _text(value: Any) -> Any:
 
     This restores texts that MLflow parsed because they look like JSON.
     """
-    return orjson.dumps(value).decode() if isinstance(value, dict | list) else value
+    return json_of(value).decode() if isinstance(value, dict | list) else value
 
 
 def _resource(info: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-import orjson
 from google.protobuf import json_format
 from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import BadRequest, RetryInfo  # type: ignore[import-untyped] # it ships no types
@@ -13,6 +12,7 @@ from google.rpc.status_pb2 import Status  # type: ignore[import-untyped] # it sh
 
 from tooltrace.ingest.receiver.limits import ReceiverLimits
 from tooltrace.ingest.receiver.signals import Signal
+from tooltrace.redact.plain_data import json_of
 
 INVALID_ARGUMENT: Final = 3
 DEADLINE_EXCEEDED: Final = 4
@@ -121,7 +121,7 @@ JSON: Final[Encoding] = "application/json"
 def accepted_response(signal: Signal, receipt: IngestResult, encoding: Encoding) -> bytes:
     """Return the response to an accepted request; it has ``partial_success`` only if items were rejected."""
     if encoding == JSON:
-        return orjson.dumps({"partialSuccess": _partial_json(signal, receipt)} if receipt.rejected else {})
+        return json_of({"partialSuccess": _partial_json(signal, receipt)} if receipt.rejected else {})
     answer = signal.answer()
     if receipt.rejected:
         partial = answer.partial_success  # type: ignore[attr-defined] # each of the three has it

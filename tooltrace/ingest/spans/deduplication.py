@@ -17,6 +17,7 @@ import orjson
 
 from tooltrace.ingest.spans.conventions.base import Key
 from tooltrace.ingest.spans.conventions.enclosing import NOTHING_STATED, StatedContext
+from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.snapshot import snapshot
 
 _MAX_DEPTH = 32
@@ -184,7 +185,7 @@ def digests_of(arguments: Any) -> ArgumentDigests | None:
         return None
     data = orjson.loads(snapshot(arguments))  # type: ignore[arg-type]  # the snapshot of a dict is bytes
     return {
-        key: blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=12).digest()
+        key: blake2b(json_of(value, sorted_names=True), digest_size=12).digest()
         for key, value in list(data.items())[:_MAX_NODES]
     }
 

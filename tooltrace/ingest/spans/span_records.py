@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-import orjson
-
 from tooltrace.core.records import Span
 from tooltrace.ingest.call_builder import MAX_DURATION_NS, MAX_NAME_LENGTH, MAX_TIME_NS, stable_id
 from tooltrace.otel import attributes as names
 from tooltrace.otel.span_data import SpanData
 from tooltrace.otel.timestamps import EPOCH
 from tooltrace.recording.settings import Settings
+from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.sanitizer import Sanitizer
 from tooltrace.redact.snapshot import Json, snapshot
 
@@ -169,7 +168,7 @@ def _dumped(value: Any) -> bytes | None:
     if not value:
         return None
     snap = snapshot(value)
-    return snap if isinstance(snap, bytes) else orjson.dumps(snap)
+    return snap if isinstance(snap, bytes) else json_of(snap)
 
 
 def _dumped_attributes(attributes: dict[str, Any], limit: int) -> bytes | None:

@@ -13,6 +13,7 @@ from tooltrace.normalize.heuristics import api_error, error_members, error_statu
 from tooltrace.normalize.heuristics.report_signs import may_be_read
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.rule import Matches, ResultView, Rule, builtin
+from tooltrace.redact.plain_data import json_of
 
 _LONGEST = 10_000
 _TOKEN = lazy(
@@ -60,7 +61,7 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
 
 def _json(token: re.Match[str]) -> str:
     if token["text"]:
-        return orjson.dumps(_ESCAPE.sub(_unescaped, token["text"][1:-1])).decode()
+        return json_of(_ESCAPE.sub(_unescaped, token["text"][1:-1])).decode()
     return _WORDS[token["word"]] if token["word"] else token["same"]
 
 

@@ -9,6 +9,8 @@ import orjson
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from google.protobuf.message import Message
 
+from tooltrace.redact.plain_data import json_of
+
 _M = TypeVar("_M", bound=Message)
 _IDS: Final = ("traceId", "spanId", "parentSpanId")
 """Members that OTLP writes in hex; all other bytes are base64."""
@@ -18,7 +20,7 @@ def message_to_json(message: Message) -> bytes:
     """Return ``message`` as JSON text."""
     data = MessageToDict(message, use_integers_for_enums=True)
     _write_ids_in_hex(data)
-    return orjson.dumps(data)
+    return json_of(data)
 
 
 def merge_json(text: bytes, message: _M) -> _M:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, get_args
 
-import orjson
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -25,6 +24,7 @@ from tooltrace.otel.otlp.grouping import by_resource_and_scope
 from tooltrace.otel.span_codec import SCOPE
 from tooltrace.otel.span_data import LogData, SpanData, SpanKindName, SpanStatus
 from tooltrace.redact.texts import fix_unicode
+from tooltrace.redact.walk import to_json_bytes
 
 MAX_DEPTH: Final = 20
 """Maximum nesting depth of lists and maps: each level costs up to four of protobuf's default 100 levels."""
@@ -134,7 +134,7 @@ def _nested(value: Any, depth: int) -> AnyValue:
 
 def _as_text(value: Any) -> str:
     try:
-        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+        return to_json_bytes(value).decode()
     except (TypeError, ValueError):  # nested too deeply for orjson, or not Unicode
         return "…"
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from tooltrace.redact.plain_data import json_of
 from tooltrace.store.database.connection import opened
 from tooltrace.store.database.schema import RECORDS, STORE, row_fingerprint
 from tooltrace.store.files.paths import StorePaths
@@ -78,7 +79,7 @@ def _move(con: DuckDBPyConnection, position: _Position) -> None:
         values["places"].pop(position.kind, None)
     else:
         values["places"][position.kind] = {"row": row[0], "mark": row[1]}
-    replace_file(position.file, orjson.dumps(values))
+    replace_file(position.file, json_of(values))
 
 
 def _load(file: Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Final
 
 import orjson
 
+from tooltrace.redact.plain_data import json_of
 from tooltrace.store.files.paths import StorePaths
 
 MARKER: Final = ".folded"
@@ -88,7 +89,7 @@ def write_marker(paths: StorePaths, offsets: Mapping[str, int]) -> None:
     with contextlib.suppress(OSError):
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "wb") as file:
-            file.write(orjson.dumps({"database": identity, "offsets": dict(offsets)}))
+            file.write(json_of({"database": identity, "offsets": dict(offsets)}))
         temporary.replace(path)
 
 

@@ -9,8 +9,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-import orjson
-
+from tooltrace.redact.plain_data import json_of
 from tooltrace.store.result import Cut
 
 MIB = 1024 * 1024
@@ -87,7 +86,7 @@ def limited_rows(result: Iterable[Any], limits: SandboxLimits) -> tuple[list[lis
     size = 0
     for row in result:
         values = [to_json(value) for value in row]
-        size += len(orjson.dumps(values))
+        size += len(json_of(values))
         if len(rows) >= limits.rows:
             return rows, "rows"
         if size > limits.bytes:

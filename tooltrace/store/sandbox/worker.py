@@ -18,10 +18,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-import orjson
 
 from tooltrace.core.spreadsheet import FORMULA_STARTS, without_formula
 from tooltrace.errors import QueryError, TooltraceError
+from tooltrace.redact.plain_data import json_of
 from tooltrace.store.database.schema import quote_identifier, quote_literal
 from tooltrace.store.files.scratch import remove_own
 from tooltrace.store.read.reader import open_reader
@@ -191,7 +191,7 @@ def _plain(value: str, kind: str) -> str:
 
 
 def _write_response(response: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(orjson.dumps(response))
+    sys.stdout.buffer.write(json_of(response))
     sys.stdout.buffer.flush()
 
 

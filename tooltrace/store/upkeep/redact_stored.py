@@ -128,7 +128,7 @@ def _json_redactor(redaction: Redaction) -> Callable[[str], str]:
         try:
             data = orjson.loads(value)
         except ValueError:  # JSON of DuckDB that is not standard, such as NaN
-            return orjson.dumps(redaction.redact_text(value)).decode()
+            return json_of(redaction.redact_text(value)).decode()
         safe = redaction.redact_value(data)
         return value if safe == data else json_of(safe).decode()
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 import orjson
 
 from tooltrace.errors import ConfigError
+from tooltrace.redact.plain_data import json_of
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.files.syncing import replace_file
 
@@ -113,7 +114,7 @@ def parse_size(text: str | int) -> int:
 def write_retention(paths: StorePaths, retention: Retention) -> None:
     """Make ``retention`` that of the store. Raises OSError where it cannot be written."""
     paths.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
-    replace_file(paths.journal / FILE, orjson.dumps(asdict(retention)))
+    replace_file(paths.journal / FILE, json_of(asdict(retention)))
 
 
 def read_retention(paths: StorePaths) -> Retention | None:
