@@ -52,7 +52,6 @@ TABLES: dict[str, type[Record] | None] = {
     "spans": Span,
     "saved_queries": SavedQuery,
     "losses": Loss,
-    "rollups": None,
 }
 """The tables and views for users, in the order of the page, each with the record whose fields are its columns."""
 COLUMNS = (

@@ -47,6 +47,7 @@
 --   conversation  text   conversation of the call
 --   agent         text   agent that made the call
 --   span_id       text   id of the attempt
+-- content: message
 -- important: ended_at, tool, status, call_id, duration_ms, code, message
 -- next: show {call_id}
 WITH judgements AS (

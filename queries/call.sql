@@ -61,6 +61,7 @@
 --   trace_id        text   OpenTelemetry trace id, 32 hex digits
 --   span_id         text   OpenTelemetry span id, 16 hex digits; unique, the key of the row
 --   parent_span_id  text   id of the span that was current when the tool was called
+-- content: error_message, traceback, suggestion, user_message, text, explanation, seen_text, arguments, result, sources, signals, stats, context
 -- important: tool, call_id, attempt, started_at, status, ending, code, duration_ms
 -- next: show {call_id}
 WITH named AS (

@@ -22,6 +22,7 @@
 --   result        json   result of the last attempt
 --   answer        text   result of the last attempt as text
 --   span_id       text   id of the last attempt
+-- content: error, arguments, result, answer
 -- important: started_at, tool, status, code, duration_ms, attempts, call_id
 -- next: show {call_id}
 WITH calls_of AS (

@@ -35,6 +35,7 @@
 --   correct       flag   whether the conversation reached its goal, by its labels; NULL without a label
 --   score         share  score of the conversation, 0 to 1
 --   labeler       text   labeler of the latest label
+-- content: last_error
 -- important: started_at, conversation, agent, calls, failed, correct, duration_ms, last_error
 -- verdict: max(failed) The conversation with the most failed calls is {conversation}: {failed} of {calls} failed, last with {last_code}.
 -- next: show {conversation}

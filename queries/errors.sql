@@ -34,6 +34,7 @@
 --   clusters         count                  conversations with failed attempts in the window, or traces without a conversation
 --   design_effect    ratio                  failed attempts for each independent one that share is as precise as
 --   too_few          mark                   fewer than 20 failed attempts in the window, or they are from fewer than 5 clusters: read the interval, not the share
+-- content: message, pattern
 -- important: n, code, message, share, last_seen, type
 -- verdict: max(n) The most frequent error is {code} of {group}: {n:failed attempt}, {share} of all, last with
 --   {message}.

@@ -33,6 +33,7 @@
 --   agent         text   agent that made the call
 --   call_id       text   id of the call
 --   span_id       text   id of the attempt
+-- content: all
 -- important: started_at, tool, status, field, before, match, after, call_id
 -- verdict: top The newest is one of {tool} at {started_at}: its {field} has the text.
 -- next: show {span_id}

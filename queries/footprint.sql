@@ -48,6 +48,7 @@
 --   by_usage         aside   results whose tokens are those that the usage of model calls grew by
 --   by_turn          aside   results that share those of a turn, in proportion to their estimates
 --   unknown          aside   attempts of which neither a message nor a result is recorded
+-- content: all
 -- important: results, tokens, carried_tokens, share, max_tokens, repeated_share, saved_share, tokens_by
 -- hidden: results
 -- verdict: max(share) {group} takes most of the context: {share} of all tokens of results, {tokens} read once and

@@ -38,6 +38,7 @@
 --   too_few        mark   errors < min_n, or they are from fewer than 5 clusters: read the interval, not the share
 --   clusters       count  conversations among errors, or traces without a conversation
 --   design_effect  ratio  errors for each independent one that share is as precise as
+-- content: all
 -- important: n, errors, share, evidence, call_id
 -- verdict: max(n) {group} hides most errors from the model: {n} of {errors} ({share}, {low} to {high}).
 -- next: show {call_id}

@@ -23,6 +23,7 @@
 --   conversation  text   conversation of the call
 --   agent         text   agent that made the call
 --   span_id       text   id of the attempt
+-- content: message
 -- important: ended_at, tool, status, call_id, duration_ms, code, message
 -- verdict: top The last attempt to end is one of {tool}, at {ended_at}: {ending}.
 -- next: show {call_id}

@@ -24,6 +24,7 @@
 --   retries      count  attempts after the first one of their call
 --   versioned    count  attempts with a version of the tool
 --   last_at      time   start of the last attempt
+-- content: sourced
 -- verdict: max(attempts) {group} has most attempts: {attempts}, of which {confidence} state a confidence and
 --   {labelled} are labelled.
 -- next: query failure_rate --tool {tool}

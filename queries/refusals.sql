@@ -21,6 +21,7 @@
 --   finished    count   attempts of the tool that finished in that process after the last refusal
 --   breaker     text    of CIRCUIT_OPEN: open, or closed if an attempt finished after the last refusal
 --   message     text    reason of the last refusal, at most 500 characters
+-- content: message
 -- important: code, n, breaker, last_seen, message
 -- verdict: max(n) {group}: {n} calls were refused with {code}, last with {message}.
 -- next: tail --ending refused

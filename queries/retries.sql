@@ -56,6 +56,7 @@
 --   too_few              mark                  calls < min_n, or they are from fewer than 5 clusters
 --   clusters             count                 conversations among flagged_retried, or traces without a conversation
 --   design_effect        ratio                 flagged_retried for each independent one that flag_precision is as precise as
+-- content: backoff_violations, waits_asked, ignored_retry_after
 -- hidden: retried
 -- verdict: max(wasted_ms) {group} spends most on retries: {retried} of {calls:call} needed a retry, {recovered} of them
 --   recovered, {wasted_ms} were spent on attempts that did not end the call.

@@ -38,6 +38,7 @@
 --   clusters          count             conversations (or traces, or attempts) of the side that has fewer
 --   design_effect     ratio             labelled attempts / independent attempts that the accuracy would be equally certain with, of the side where it is larger
 --   too_few           mark              n_with or n_without < min_n, or fewer than 5 clusters of several attempts: read the interval, not the difference
+-- content: all
 -- important: signal, difference, n_with, n_without, accuracy_with, accuracy_without
 -- hidden: n_without
 -- verdict: max(difference) {group}: with the signal {signal}, {accuracy_with} of the results were right, without it

@@ -23,6 +23,7 @@
 --   trace_id        text  id of the trace
 --   span_id         text  id of the span
 --   parent_span_id  text  id of the enclosing span
+-- content: status_message, attributes, events, links
 -- important: name, scope, status, started_at, duration_ms
 -- next: query attempts
 SELECT

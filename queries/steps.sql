@@ -32,6 +32,7 @@
 --   trace_id        text   id of the trace
 --   span_id         text   id of the span
 --   parent_span_id  text   id of the enclosing span
+-- content: message, seen
 -- important: started_at, kind, tool, span, status, duration_ms, code, call_id
 -- next: show {call_id}
 WITH of_conversation AS (

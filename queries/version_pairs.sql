@@ -24,6 +24,7 @@
 --   after_started         time   start of after
 --   before_conversations  count  conversations with before_version, alone of the two
 --   after_conversations   count  conversations with version, alone of the two
+-- content: all
 -- important: before, after, same_start, first_tool, before_started, after_started
 -- next: show {after}
 WITH sides AS (

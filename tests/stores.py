@@ -80,6 +80,9 @@ def _attach_copy(con: DuckDBPyConnection, paths: StorePaths, *, read_only: bool)
     connection.attach(con, paths, read_only=read_only)
 
 
-def _copy_schema(con: DuckDBPyConnection, template: Path) -> None:
+def _copy_schema(con: DuckDBPyConnection, template: Path, *, compressed: bool = True) -> None:
+    if not compressed:
+        _create(con, compressed=False)
+        return
     con.execute(f"ATTACH {quote_literal(str(create_empty_store(template)))} AS template (READ_ONLY)")
     con.execute(f"COPY FROM DATABASE template TO {STORE}")

@@ -54,10 +54,7 @@ class Ledger:
 
     def _check_store(self, offered: int) -> None:
         with tt.connect(self.store) as db:
-            stored, pruned = db.execute(
-                "SELECT (SELECT count(*) FROM tool_calls), (SELECT coalesce(sum(attempts), 0) FROM store.rollups)"
-            ).fetchall()[0]
-        stored += int(pruned)
+            (stored,) = db.execute("SELECT count(*) FROM tool_calls").fetchall()[0]
         losses = self._losses()
         lost = {reason: count for reason, count in losses.items() if reason not in ABOUT_DELIVERY}
         self._sum("offered", offered, stored=stored, **lost)

@@ -93,10 +93,10 @@ class History:
         """Whether the last state broke a promise."""
         self._begin(self._new_folder())
 
-    def record(self, conversation: str, tool: str = "kept", count: int = 2) -> None:
+    def record(self, conversation: str, count: int = 2) -> None:
         ids = [f"call-{self._calls + number}" for number in range(count)]
         self._calls += count
-        self.do("record", tool=tool, conversation=conversation, ids=ids)
+        self.do("record", conversation=conversation, ids=ids)
 
     def do(self, name: str, **arguments: Any) -> None:
         """Do a step of the program."""

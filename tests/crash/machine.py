@@ -20,14 +20,12 @@ class PowerCuts(RuleBasedStateMachine):
         self.recorded = False
         self.history = History(Random(seed), cuts=2, at_end=("names lost",))
 
-    @rule(
-        tool=st.sampled_from(["kept", "pruned"]), conversation=st.sampled_from(CONVERSATIONS), count=st.integers(1, 3)
-    )
-    def record(self, tool: str, conversation: str, count: int) -> None:
+    @rule(conversation=st.sampled_from(CONVERSATIONS), count=st.integers(1, 3))
+    def record(self, conversation: str, count: int) -> None:
         self.recorded = True
         if conversation in self.history.model.store.forgotten:  # later calls of it are recorded, with its name
             conversation = "another"
-        self.history.record(conversation, tool, count)
+        self.history.record(conversation, count)
 
     @precondition(lambda self: self.recorded)
     @rule(name=st.sampled_from(["end", "fold", "prune", "backup"]))

@@ -17,20 +17,19 @@ from tooltrace.store.files.paths import StorePaths
 
 STORE_NAME = "store.duckdb"
 BACKUP_NAME = "backup.duckdb"
-ROLLUPS = "rollups"
+ROWS = "SELECT call_id, count(*), count(arguments) FROM {table} GROUP BY 1"
 
 
 @dataclass
 class Content:
-    """The calls of a database. Every call has the name of its tool and of its conversation."""
+    """The calls of a database. Every call has the name of its conversation."""
 
     required: set[str] = field(default_factory=set)
-    """Calls that are stored once, as a row or in a rollup."""
+    """Calls that are stored once."""
     possible: set[str] = field(default_factory=set)
     """Calls that may be stored once: they were not acknowledged, or a restored backup lacks them."""
-    pruned: set[str] = field(default_factory=set)
-    """Calls of which no row is stored."""
-    tools: dict[str, str] = field(default_factory=dict)
+    emptied: set[str] = field(default_factory=set)
+    """Calls whose content was removed."""
     conversations: dict[str, str] = field(default_factory=dict)
     forgotten: set[str] = field(default_factory=set)
     """Conversations of which nothing is stored."""
@@ -65,7 +64,6 @@ class Model:
         if name == "record":
             ids = set(map(str, arguments["ids"]))  # type: ignore[call-overload]
             store.possible |= ids
-            store.tools |= dict.fromkeys(ids, str(arguments["tool"]))
             store.conversations |= dict.fromkeys(ids, str(arguments["conversation"]))
             store.losses += len(ids)
         elif name == "forget":
@@ -78,7 +76,7 @@ class Model:
             model.gone = store.required - backup.required - model.in_journals
             store.possible |= model.gone
             store.required -= model.gone
-            store.pruned &= backup.pruned
+            store.emptied &= backup.emptied
         elif name == "backup":
             model.backups = [*model.backups, copy.deepcopy(store)]
         return model
@@ -96,11 +94,11 @@ class Model:
         if name == "forget":
             gone = {call for call, one in store.conversations.items() if one == arguments["conversation"]}
             store.possible -= gone
-            store.pruned -= gone
+            store.emptied -= gone
             store.forgotten.add(str(arguments["conversation"]))
             store.losses -= len(gone)
         elif name == "prune":
-            store.pruned |= {call for call in store.required | store.possible if store.tools[call] == "pruned"}
+            store.emptied |= store.required | store.possible
         elif name == "backup":
             self.backups, self.has_backup = [copy.deepcopy(store)], True
         elif name == "restore":
@@ -118,45 +116,38 @@ class Found:
     """The content of a database."""
 
     rows: Counter[str]
-    rolled_up: int
+    with_content: set[str]
     losses: Counter[str]
 
     @classmethod
     def in_store(cls, store: Path) -> Found:
         if not DuckDBStore(store).exists():  # nothing was recorded, or its names are lost
-            return cls(Counter(), 0, Counter())
+            return cls(Counter(), set(), Counter())
         with tt.connect(store) as db:
-            rows = db.execute("SELECT call_id, count(*) FROM tool_calls GROUP BY 1").fetchall()
+            rows = db.execute(ROWS.format(table="tool_calls")).fetchall()
             losses = db.execute("SELECT reason, sum(count)::BIGINT FROM losses GROUP BY 1").fetchall()
-        if not store.exists():
-            return cls(Counter(dict(rows)), 0, Counter(dict(losses)))
-        return cls(Counter(dict(rows)), cls.in_database(store).rolled_up, Counter(dict(losses)))
+        return cls.of(rows, Counter(dict(losses)))
 
     @classmethod
     def in_database(cls, file: Path) -> Found:
         with opened(StorePaths.of(file), read_only=True) as con:
-            rows = con.execute(f"SELECT call_id, count(*) FROM {STORE}.attempts GROUP BY 1").fetchall()
-            (rolled_up,) = con.execute(f"SELECT coalesce(sum(attempts), 0)::BIGINT FROM {STORE}.rollups").fetchall()[0]
-        return cls(Counter(dict(rows)), rolled_up, Counter())
+            return cls.of(con.execute(ROWS.format(table=f"{STORE}.attempts")).fetchall(), Counter())
+
+    @classmethod
+    def of(cls, rows: list[tuple[str, int, int]], losses: Counter[str]) -> Found:
+        return cls(Counter({call: count for call, count, _ in rows}), {call for call, _, full in rows if full}, losses)
 
 
 def problems(expected: Content, found: Found) -> list[str]:
     """Return what is wrong with a database, in words."""
     rows, stored = found.rows, set(found.rows)
-    prunable = {call for call in expected.required if expected.tools[call] == "pruned"}
-    possible = {call for call in expected.possible if expected.tools[call] == "pruned"}
     sentences = {
         "doubled": {call for call, count in rows.items() if count > 1},
         "invented": stored - expected.required - expected.possible,
-        "lost": expected.required - prunable - stored,
-        "stored although pruned": stored & expected.pruned,
+        "lost": expected.required - stored,
+        "stored with content although it was removed": found.with_content & expected.emptied,
     }
     found_problems = [f"{sorted(calls)[:5]} are {what}" for what, calls in sentences.items() if calls]
-    counted = len(stored & (prunable | possible)) + found.rolled_up
-    if not len(prunable) <= counted <= len(prunable | possible):
-        found_problems.append(
-            f"{counted} calls are stored or rolled up, not {len(prunable)} to {len(prunable | possible)}"
-        )
     if found.losses.total() > max(0, expected.losses):
         found_problems.append(f"the losses {dict(found.losses)} are more than {expected.losses}")
     return found_problems
@@ -200,10 +191,8 @@ def settle(model: Model, folder: Path) -> None:
     """Make what was found after a loss of power the only possible content."""
     found = Found.in_store(folder / STORE_NAME)
     store, model.in_journals, model.in_ended = model.store, set(), set()  # the reader has folded them
-    # calls of the pruned tool may be in rollups, which do not name them
-    certain = {call for call in store.possible if store.tools[call] == "kept"}
-    store.required |= certain & set(found.rows)
-    store.possible -= certain
+    store.required |= store.possible & set(found.rows)
+    store.possible = set()
     store.losses = max(store.losses, found.losses.total())
 
 

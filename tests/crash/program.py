@@ -29,29 +29,20 @@ WAIT = 60.0
 
 
 @tt.trace_tool
-def kept(text: str) -> str:
-    """Return the text; calls of this tool are not pruned."""
+def say(text: str) -> str:
+    """Return the text."""
     return text
-
-
-@tt.trace_tool
-def pruned(text: str) -> str:
-    """Return the text; calls of this tool are pruned."""
-    return text
-
-
-TOOLS = {"kept": kept, "pruned": pruned}
 
 
 def report(text: str) -> None:
     os.write(1, f"{text}\n".encode())
 
 
-def record(store: Path, tool: str, conversation: str, ids: list[str]) -> None:
+def record(store: Path, conversation: str, ids: list[str]) -> None:
     tt.configure(store=store, durability="fsync")
     for call_id in ids:
         with tt.context(call_id=call_id, conversation_id=conversation):
-            TOOLS[tool](f"{conversation} says {call_id}")
+            say(f"{conversation} says {call_id}")
         report(f"call {call_id}")
 
 
@@ -65,8 +56,8 @@ def forget(store: Path, conversation: str) -> None:
     assert not found.remaining, found.remaining
 
 
-def prune_tool(store: Path) -> None:
-    prune(store, PrunePolicy(before=datetime.now(UTC) + timedelta(days=2), tool="pruned"), wait=WAIT)
+def remove_content(store: Path) -> None:
+    prune(store, PrunePolicy(before=datetime.now(UTC) + timedelta(days=2)), wait=WAIT)
 
 
 class Reporting:
@@ -113,7 +104,7 @@ STEPS: dict[str, Callable[..., Any]] = {
     "deliver": deliver,
     "end": end,
     "fold": lambda store: fold(store, wait=WAIT),
-    "prune": prune_tool,
+    "prune": remove_content,
     "forget": forget,
     "backup": lambda store, file: backup(store, file, force=True, wait=WAIT),
     "restore": lambda store, file: restore(file, store, force=True, wait=WAIT),

@@ -36,7 +36,7 @@ def test_an_acknowledged_step_survives_a_loss_of_power(steps: str) -> None:
         for step in steps.split():
             name, _, conversation = step.partition(":")
             if name == "record":
-                history.record(f"conversation-{conversation}", "pruned" if "prune" in steps else "kept")
+                history.record(f"conversation-{conversation}")
             else:
                 history.do(name, **({"conversation": f"conversation-{conversation}"} if conversation else {}))
     finally:

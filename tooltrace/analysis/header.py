@@ -13,6 +13,7 @@
     -- columns:
     --   rate   share         failures / attempts
     --   low    low(rate)     Wilson interval, 95 %
+    -- content: message
     -- important: rate
     -- hidden: attempts
     -- verdict: max(low) {group} fails most: {rate}, {low} or more.
@@ -23,7 +24,8 @@
 ``group`` is one of GROUPS; ``(first)`` marks a query that ``tooltrace query`` lists without ``--all``. Those of the group
 ``pages`` are parts of pages and commands, and not listed. Omit ``by`` where rows are not grouped; dimensions behind a ``;`` in
 it vary within a history and do not split it (see the regions in ``templating``); with ``none (default)`` as its first
-item, the rows are grouped only if that is asked for. ``important`` are the columns that a
+item, the rows are grouped only if that is asked for. ``content`` are the columns
+that are unknown for calls whose content was removed; ``all`` for a query about content, which then leaves out these calls (optional). ``important`` are the columns that a
 narrow table shows first (optional: the order of ``columns``), ``hidden`` the columns without which a row says nothing: a
 table omits the rows in which all of them are 0 or NULL (optional). ``verdict`` is a sentence about one row, with columns
 in braces, ``{n:call}`` for a number with its noun (1 call, 2 calls), and ``{group}`` for its group (optional); the row is the ``first`` one, ``top`` (the first even if it is marked too_few), the one with ``max(column)`` unless that is 0, or the first
@@ -42,7 +44,7 @@ from pathlib import Path
 from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS
 from tooltrace.analysis.parameters import ACCEPTED, ParamValue, QueryParameter
 from tooltrace.errors import QueryError
-from tooltrace.store.result import ResultColumn
+from tooltrace.store.result import ALL_CONTENT, ResultColumn
 
 UNITS = {
     "count": "a number of items",
@@ -74,7 +76,11 @@ GROUPS = {
 
 _UNGROUPED = "none (default), "
 """Beginning of ``by`` where the rows are not grouped by default."""
-_SECTION = re.compile(r"(group|by|parameters|columns|important|hidden|verdict|next|source|reasoner|order):\s*(.*)")
+_SECTION = re.compile(
+    r"(group|by|parameters|columns|content|important|hidden|verdict|next|source|reasoner|order):\s*(.*)"
+)
+_NAMES = ("content", "important", "hidden")
+"""Sections of names of columns, on the line of their name."""
 _TEXTS = ("verdict", "next", "source", "reasoner")
 """Sections whose text begins on the line of their name."""
 _PICK = re.compile(r"first|top|(?:max|false)\((\w+)\)")
@@ -99,6 +105,8 @@ class QueryHeader:
     default_by: tuple[str, ...] = ()
     parameters: tuple[QueryParameter, ...] = ()
     columns: tuple[ResultColumn, ...] = ()
+    content: tuple[str, ...] = ()
+    """Columns that are unknown for calls whose content was removed; ``("all",)`` for a query about content."""
     important: tuple[str, ...] = ()
     """Columns that a narrow table shows first."""
     hidden: tuple[str, ...] = ()
@@ -162,10 +170,8 @@ def _start_section(heading: QueryHeader, section: str, rest: str, parser: _Heade
     if section == "group":
         return _group(heading, rest, parser)
     names = tuple(part.strip() for part in rest.split(","))
-    if section == "important":
-        return replace(heading, important=names)
-    if section == "hidden":
-        return replace(heading, hidden=names)
+    if section in _NAMES:
+        return replace(heading, **{section: names})  # type: ignore[arg-type]  # these sections are names of columns
     if section == "order":
         terms = (name.partition(" ") for name in names)
         return replace(heading, order=tuple((name, direction == "desc") for name, _, direction in terms))
@@ -254,7 +260,8 @@ def _require_complete(heading: QueryHeader, parser: _HeaderParser) -> QueryHeade
     if not heading.columns:
         raise parser.fault("the heading must have columns")
     columns = {column.name for column in heading.columns}
-    for section, names in (("important", heading.important), ("hidden", heading.hidden)):
+    about_content = () if heading.content == ALL_CONTENT else heading.content
+    for section, names in (("important", heading.important), ("hidden", heading.hidden), ("content", about_content)):
         if unknown := [name for name in names if name not in columns]:
             raise parser.fault(f"'{section}:' names {', '.join(unknown)}, which the heading does not have as a column")
     if heading.verdict:

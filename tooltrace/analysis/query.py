@@ -118,6 +118,7 @@ class Query:
             name=self.name,
             columns=self.header.columns,
             groups=self.groups(by),
+            content=self.header.content,
         )
 
     def render_with_values(self, by: GroupBy | None = None, *, now: datetime | None = None, **params: Any) -> str:

@@ -106,8 +106,8 @@ def configure(
     rules: Iterable[Rule] = RULES,
     export: Export = "auto",
     retention: str | None = None,
+    keep_rows: str | None = None,
     max_size: str | int | None = None,
-    keep_errors: str | None = None,
     field_limit: int = FIELD_LIMIT,
     queue_size: int = QUEUE_SIZE,
     queue_bytes: int = QUEUE_BYTES,
@@ -145,11 +145,12 @@ def configure(
     ``export``: destinations beyond the store: ``"otlp"`` or another name, a destination (``send``, ``close``), several
     of these in a list, or None. ``"auto"`` is OTLP where ``$OTEL_EXPORTER_OTLP_ENDPOINT`` or the variable of a signal
     (``…_TRACES_ENDPOINT``) is set, except for a signal for which the application has its own SDK provider.
-    ``retention``: age, such as ``"90d"``, after which the store counts calls in rollups instead of keeping their rows.
-    ``max_size``: size of the database file, such as ``"2GB"``, above which the oldest days are counted like that.
-    ``keep_errors``: age until which calls with a failed or labelled attempt keep their rows, such as ``"365d"``. These
-    three are written to the store together, and apply at its first fold of each day; without any of them, those of the
-    store stay.
+    ``retention``: age, such as ``"90d"``, after which the store removes the content of calls: arguments, results, texts,
+    messages, tracebacks. Their rows stay, and so does what queries count.
+    ``keep_rows``: age, such as ``"3y"``, after which the rows are deleted too; by default they are kept.
+    ``max_size``: size of the database file, such as ``"2GB"``, above which the content of the oldest days is removed, and
+    then their rows. These three are written to the store together, and apply at its first fold of each day; without any
+    of them, those of the store stay.
     ``field_limit``: bytes of one field; what is longer is truncated.
     ``queue_size``: calls that wait to be written; further calls wait, or are dropped, see ``overflow``.
     ``queue_bytes``: memory of the calls that wait to be written.
@@ -157,8 +158,8 @@ def configure(
     """
     kept = Retention(
         days=None if retention is None else parse_days(retention),
+        row_days=None if keep_rows is None else parse_days(keep_rows),
         max_bytes=None if max_size is None else parse_size(max_size),
-        error_days=None if keep_errors is None else parse_days(keep_errors),
     )
     redaction = as_redaction(redact)
     settings = Settings(

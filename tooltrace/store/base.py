@@ -219,7 +219,7 @@ class StoreBackend(Protocol):
         raise self._unsupported("accept calls over the network")
 
     def prune(self, policy: PrunePolicy, *, dry_run: bool = False) -> PruneReport:
-        """Delete old calls and keep rollups of them; ``dry_run`` only reports. Raises UnsupportedByStore."""
+        """Remove the content of old calls, and old rows; ``dry_run`` only reports. Raises UnsupportedByStore."""
         raise self._unsupported("delete old calls")
 
     def forget(

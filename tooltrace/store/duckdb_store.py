@@ -18,7 +18,7 @@ from tooltrace.store.database.schema import STORE
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.journal.line_format import encode
 from tooltrace.store.journal.writer import Journal
-from tooltrace.store.result import QueryResult, Statement, read, result_of
+from tooltrace.store.result import QueryResult, Statement, result_of
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -102,6 +102,7 @@ class DuckDBStore(StoreBackend):
         import duckdb
 
         from tooltrace.store.read.reader import failure_of
+        from tooltrace.store.read.removed_content import read_stating
 
         cancellation = cancellation or Cancellation()
         opened = self._open(missing_ok=missing_ok, cursors=False)
@@ -109,7 +110,7 @@ class DuckDBStore(StoreBackend):
             try:
                 if statement.name is None:
                     return _read_user_sql(con, statement)
-                return read(con, statement)
+                return read_stating(con, statement)
             except (duckdb.InterruptException, QueryError) as error:
                 if not cancellation.cancelled:
                     raise
@@ -154,7 +155,7 @@ class DuckDBStore(StoreBackend):
         return History(self._path, since=since, until=until, tool=tool, without=without)
 
     def prune(self, policy: PrunePolicy, *, dry_run: bool = False) -> PruneReport:
-        """Delete old calls and keep rollups of them. See ``tooltrace.store.upkeep.prune``."""
+        """Remove the content of old calls, and old rows. See ``tooltrace.store.prune``."""
         from tooltrace.store.upkeep.prune import prune
 
         return prune(self._path, policy, dry_run=dry_run)

@@ -21,6 +21,8 @@ Row = tuple[Any, ...]
 Cut = Literal["rows", "bytes"]
 """The limit because of which a result lacks rows."""
 
+ALL_CONTENT: Final = ("all",)
+"""``Statement.content`` of a query that is about content as a whole."""
 _END = re.compile(r"(low|high)\((\w+)\)")
 
 
@@ -57,6 +59,8 @@ class Statement:
     """Columns of the result that are returned; empty: all. Those by which the rows are grouped come first."""
     conclude: Callable[[Gathered], QueryResult] | None = None
     """Function that makes the answer of the rows that ``sql`` gathers; None where these are the answer."""
+    content: tuple[str, ...] = ()
+    """Columns that are unknown where content was removed; ``("all",)``: the query is about content as a whole."""
 
     @property
     def selected_sql(self) -> str:
@@ -164,7 +168,7 @@ class QueryResult:
         self.ms = ms
         """Duration of the query in milliseconds; 0 where it was not measured."""
         self.note = note
-        """A sentence on what the result stands on where calls were pruned; empty otherwise."""
+        """A sentence on content that was removed and that the query would read; empty otherwise."""
         self._columns = [field.name for field in self.fields]
 
     @classmethod

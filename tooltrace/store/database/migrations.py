@@ -32,10 +32,13 @@ A released step is never changed: it contains the schema of that time, not of th
 """
 
 
-def create(con: DuckDBPyConnection) -> None:
-    """Create every table and view of a new store in the database attached as ``store``."""
+def create(con: DuckDBPyConnection, *, compressed: bool = True) -> None:
+    """Create every table and view of a new store in the database attached as ``store``.
+
+    ``compressed``: long texts have the compression of LONG_TEXTS.
+    """
     for table in TABLES:
-        con.execute(f"CREATE TABLE {STORE}.{table.name} ({column_ddl(table, compressed=True)})")
+        con.execute(f"CREATE TABLE {STORE}.{table.name} ({column_ddl(table, compressed=compressed)})")
     con.execute(f"INSERT INTO {STORE}.meta VALUES ('schema', '{SCHEMA}')")
     hashes.stamp(con)
     create_views_and_comments(con)

@@ -19,10 +19,10 @@ from tooltrace.errors import StoreDamaged
 from tooltrace.redact.redaction import Redaction
 from tooltrace.store.database.connection import connect
 from tooltrace.store.database.schema import (
+    EXPORTS,
     RECORDS,
     REPEATED_CALLS,
     STORE,
-    UNKEYED,
     Table,
     quote_identifier,
     quote_literal,
@@ -98,7 +98,7 @@ def _files(paths: StorePaths, why: str) -> list[Path]:
 
 def verify_blocks(con: DuckDBPyConnection) -> None:
     """Read every block of the database attached as ``store``. Raises duckdb.Error at a damaged block."""
-    for table in (*RECORDS.values(), *UNKEYED, REPEATED_CALLS):
+    for table in (*RECORDS.values(), EXPORTS, REPEATED_CALLS):
         con.execute(f"SELECT bit_xor(hash(t)) FROM {STORE}.{table.name} AS t").fetchall()
 
 
@@ -108,7 +108,7 @@ def salvage(aside: Path, directory: Path) -> Iterator[tuple[Table, Path]]:
     Each file is removed when the next piece is requested. Reads in a separate DuckDB instance, because reading
     damaged data may make DuckDB refuse all further work.
     """
-    for table in (*RECORDS.values(), *UNKEYED):
+    for table in (*RECORDS.values(), EXPORTS):
         for first in range(0, _rows(aside, table), GROUP_ROWS):
             yield from _pieces(aside, table, directory, first, GROUP_ROWS)
 

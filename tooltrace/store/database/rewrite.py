@@ -14,6 +14,7 @@ import duckdb
 from tooltrace.errors import StoreError
 from tooltrace.store.database import hashes
 from tooltrace.store.database.connection import attach, checkpoint, connect, detach, explained
+from tooltrace.store.database.content import content_since, set_content_since
 from tooltrace.store.database.migrations import create
 from tooltrace.store.database.schema import (
     ATTEMPTS,
@@ -54,6 +55,7 @@ def rewrite(
     columns: Mapping[str, Mapping[str, str]] | None = None,
     prepare: Callable[[DuckDBPyConnection], None] = lambda _con: None,
     to: StorePaths | None = None,
+    compressed: bool = True,
 ) -> RewriteReport:
     """Copy the database of ``paths`` into a new file, then replace the old file by it.
 
@@ -63,7 +65,7 @@ def rewrite(
     ``columns``: for a table's name, the SQL expression of each column that changes, by the column's name.
     ``prepare``: a function that is called with the connection before rows are copied. It can read the old database as
     ``source``, add rows to the new one as ``store``, and create what the conditions and expressions need.
-    ``to``: write the copy there, and leave the database of ``paths`` as it is.
+    ``to``: write the copy there, and leave the database of ``paths`` as it is. ``compressed``: see ``create``.
     The caller must hold the lock exclusively and must have folded, so that the schema is current. A kill at any moment
     leaves either the old or the new database. Raises StoreError where the database cannot be read or the copy cannot
     be written; the database is then unchanged.
@@ -79,7 +81,7 @@ def rewrite(
         with PrivateFolder(target.database.parent, target.database.name) as folder:
             copy = StorePaths.of(folder.path / target.database.name)
             old = paths.database.stat()
-            deleted = _copy(paths, copy, keep or {}, columns or {}, prepare)
+            deleted = _copy(paths, copy, keep or {}, columns or {}, prepare, compressed)
             # before the renaming: after a power cut, the name must not lead to a file without content
             _sync(copy)
             copy.database.chmod(stat.S_IMODE(old.st_mode))
@@ -101,12 +103,14 @@ def _copy(
     keep: Mapping[str, str],
     columns: Mapping[str, Mapping[str, str]],
     prepare: Callable[[DuckDBPyConnection], None],
+    compressed: bool,
 ) -> dict[str, int]:
     con = connect(paths)
     try:
         con.execute(f"ATTACH {quote_literal(str(paths.database))} AS {SOURCE} (READ_ONLY)")
         attach(con, copy, read_only=False)
-        create(con)
+        create(con, compressed=compressed)
+        set_content_since(con, content_since(con, SOURCE))
         prepare(con)
         names = [table.name for table in TABLES if table not in (META, REPEATED_CALLS)]
         deleted = {name: _copy_table(con, name, keep.get(name), columns.get(name, {})) for name in names}

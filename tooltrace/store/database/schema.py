@@ -75,7 +75,7 @@ def _columns(record: type[Any]) -> tuple[TableColumn, ...]:
 ATTEMPTS: Final = Table(
     "attempts",
     "One row per attempt: one execution of a call. NULL is unknown. The view tool_calls adds the text that the model received. "
-    "Attempts that were pruned are counted in rollups.",
+    "Retention removes content and keeps the row.",
     _columns(ToolCall),
     time="started_at",
     view="tool_calls",
@@ -144,52 +144,6 @@ SAVED_QUERIES: Final = Table(
     time="saved_at",
 )
 
-ROLLUPS: Final = Table(
-    "rollups",
-    "One row per day, cluster and kind of attempt: the counts of attempts that prune has deleted. The lists have one element "
-    "per attempt, in the same order: first the last finished attempts of calls, those of retried calls before others. The "
-    "view pruned_attempts has one row per attempt.",
-    (
-        TableColumn(
-            "started_at", TIME, "Start of the first of the attempts, which are all of one UTC day.", required=True
-        ),
-        TableColumn("tool", TEXT, "Name of the tool.", required=True),
-        TableColumn("tool_version", TEXT, "Version of the tool."),
-        TableColumn("agent", TEXT, "Name of the agent that called."),
-        TableColumn("status", TEXT, "Status of the attempts."),
-        TableColumn("ending", TEXT, "Ending of the attempts."),
-        TableColumn("code", TEXT, "Code of the attempts."),
-        TableColumn("rule", TEXT, "Name of the rule that read the results."),
-        TableColumn("rule_grade", TEXT, "Certainty of the reading."),
-        TableColumn("cached", BOOLEAN, "Whether the results came from a cache."),
-        TableColumn(
-            "cluster",
-            "UBIGINT",
-            "First 64 bits of the MD5 hash of the conversation id; without a conversation, of the trace id.",
-            required=True,
-        ),
-        TableColumn("singles", BOOLEAN, "Whether each attempt is a cluster of its own.", required=True),
-        TableColumn("attempts", INTEGER, "Number of attempts.", required=True),
-        TableColumn(
-            "calls", INTEGER, "Number of attempts that were the last finished attempt of their call.", required=True
-        ),
-        TableColumn(
-            "retried_calls", INTEGER, "Number of calls with more than one finished attempt, among calls.", required=True
-        ),
-        TableColumn(
-            "duration_steps",
-            "SMALLINT[]",
-            "Duration of each attempt: step i is from exp(i / 50) to exp((i + 1) / 50) ms. NULL is unknown.",
-        ),
-        TableColumn("first_item_steps", "SMALLINT[]", "Time to the first item of each attempt, in the same steps."),
-        TableColumn("confidences", "DOUBLE[]", "Confidence of each attempt, 0 to 1."),
-        TableColumn(
-            "correct", "BOOLEAN[]", "Whether the result of each attempt was right, by its labels when it was pruned."
-        ),
-    ),
-    time="started_at",
-)
-
 REPEATED_CALLS: Final = Table(
     "repeated_calls",
     "One row per call that has several attempts, and perhaps some of calls that have one. A call that is not here has one "
@@ -246,9 +200,7 @@ RECORDS: Final = {
     "query": SAVED_QUERIES,
 }
 """The table for each kind of journal line."""
-UNKEYED: Final = (ROLLUPS, EXPORTS)
-"""Further tables that only the database has: no journal can restore them."""
-TABLES: Final = (*RECORDS.values(), *UNKEYED, REPEATED_CALLS, JOURNALS, META)
+TABLES: Final = (*RECORDS.values(), EXPORTS, REPEATED_CALLS, JOURNALS, META)
 
 LONG_TEXTS: Final = {"attempts": ("arguments", "result", "text"), "messages": ("text",), "spans": ("attributes",)}
 """Columns of texts that may have kilobytes, by table: their compression is ZSTD.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tooltrace.core.records import Loss
 from tooltrace.errors import StoreDamaged, StoreError
 from tooltrace.store.database import recovery
-from tooltrace.store.database.schema import STORE, UNKEYED, quote_literal
+from tooltrace.store.database.schema import EXPORTS, STORE, quote_literal
 from tooltrace.store.erase import erasure, tombstones
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.files.scratch import scratch, sweep
@@ -84,7 +84,7 @@ def _import_salvaged(con: DuckDBPyConnection, paths: StorePaths, aside: Path) ->
     rows = 0
     forgotten = tombstones.load(paths)
     for table, file in recovery.salvage(aside, scratch(paths)):
-        if table in UNKEYED:
+        if table is EXPORTS:  # no journal has it
             con.execute(
                 f"INSERT INTO {STORE}.{table.name} BY NAME SELECT * FROM read_parquet({quote_literal(str(file))})"
             )

@@ -33,11 +33,9 @@ from tooltrace.store.database.schema import (
     ATTEMPTS,
     RECORDS,
     REPEATED_CALLS,
-    ROLLUPS,
     SCHEMA,
     STORE,
     TABLES,
-    column_ddl,
 )
 from tooltrace.store.database.views import VIEWS
 from tooltrace.store.erase import tombstones
@@ -167,7 +165,7 @@ def materialize_statement(con: DuckDBPyConnection, sql: str, parameters: Any = N
 
 
 def _settled(con: DuckDBPyConnection) -> DuckDBPyRelation:
-    tables = (*RECORDS.values(), ROLLUPS, REPEATED_CALLS)
+    tables = (*RECORDS.values(), REPEATED_CALLS)
     for name in (*(view.name for view in VIEWS), *(table.name for table in tables)):
         con.execute(f"DROP VIEW IF EXISTS memory.main.{name}")
     con.execute(f"DROP SCHEMA IF EXISTS {SPACE} CASCADE")
@@ -357,9 +355,6 @@ def _attach_views(
             f"SELECT * FROM {SPACE}.{table.name}"
         ] * staged
         con.execute(f"CREATE VIEW memory.main.{table.name} AS {' UNION ALL BY NAME '.join(parts)}")
-    if not stored:
-        con.execute(f"CREATE TABLE {SPACE}.{ROLLUPS.name} ({column_ddl(ROLLUPS)})")
-    con.execute(f"CREATE VIEW memory.main.{ROLLUPS.name} AS SELECT * FROM {STORE if stored else SPACE}.{ROLLUPS.name}")
     con.execute(
         f"CREATE VIEW memory.main.{REPEATED_CALLS.name} AS {_repeated(stored=stored, staged=staged, hashed=hashed)}"
     )

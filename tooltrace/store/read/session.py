@@ -15,7 +15,8 @@ from tooltrace.store.base import Cancellation
 from tooltrace.store.database.schema import quote_literal
 from tooltrace.store.database.views import JUDGED
 from tooltrace.store.read.reader import failure_of
-from tooltrace.store.result import QueryResult, Statement, read
+from tooltrace.store.read.removed_content import read_stating
+from tooltrace.store.result import QueryResult, Statement
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -74,7 +75,7 @@ class LeasedSession:
 
     def _answer(self, con: DuckDBPyConnection, statement: Statement) -> QueryResult:
         self._share(con, statement.sql)
-        return read(con, statement)
+        return read_stating(con, statement)
 
     @contextmanager
     def _more_memory(self, con: DuckDBPyConnection, usual_mib: int) -> Iterator[None]:

@@ -12,8 +12,9 @@ import duckdb
 
 from tooltrace.errors import StoreError, StoreMissing
 from tooltrace.store.database.connection import attach, checkpoint, connect, detach, explained
+from tooltrace.store.database.content import content_since, set_content_since
 from tooltrace.store.database.recovery import GROUP_ROWS
-from tooltrace.store.database.schema import RECORDS, Table, quote_identifier, quote_literal
+from tooltrace.store.database.schema import RECORDS, STORE, Table, quote_identifier, quote_literal
 from tooltrace.store.erase import tombstones
 from tooltrace.store.files.file_lock import Lock
 from tooltrace.store.files.paths import StorePaths
@@ -83,6 +84,8 @@ def _merge_one(source: StorePaths, target: StorePaths, wait: float | None, advan
                 rows += commit_staged(con, staging, JournalBatch())
                 staging.clear()
                 advance(count)
+        days = [day for catalog in (STORE, SOURCE) if (day := content_since(con, catalog))]
+        set_content_since(con, max(days, default=None))
         checkpoint(con)
         return rows
 

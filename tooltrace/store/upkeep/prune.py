@@ -1,20 +1,22 @@
-"""Pruning: old attempts are added to the rollups, and deleted with what belongs to them."""
+"""Pruning: the content of old attempts is removed and their rows stay; rows go by an age of their own."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from datetime import UTC, date, datetime, time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, date
+from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
 from tooltrace.store.database.connection import connect, explained
+from tooltrace.store.database.content import CONTENT, content_since, set_content_since
 from tooltrace.store.database.rewrite import SOURCE, rewrite
-from tooltrace.store.database.schema import STORE, quote_literal
+from tooltrace.store.database.schema import ATTEMPTS, MESSAGES, Table, quote_identifier, quote_literal
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.fold.locked_fold import fold_locked
-from tooltrace.store.upkeep import rollups
 from tooltrace.store.upkeep.exclusive import existing, locked
 from tooltrace.store.upkeep.retention import PrunePolicy, PruneReport
 
@@ -22,17 +24,37 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _REWRITES: Final = 3
-"""Maximum number of rewrites until the database has the wanted size: the size of what a rewrite deletes is an estimate."""
+"""Maximum number of rewrites until the database has the wanted size: the size of what a rewrite removes is an estimate."""
+_ROW_BYTES: Final = 80
+"""Bytes of an attempt without content."""
+_COMPRESSED_SHARE: Final = 0.25
+"""Part of the bytes of long texts that their compression saves, against the engine's own choice."""
+_COMPRESSED_BYTES: Final = 13
+"""Bytes that the compression of long texts costs a row without them: two blocks for each column of a row group."""
+_BYTES: Final = " + ".join(
+    f"coalesce(strlen(CAST({quote_identifier(name)} AS VARCHAR)), 0)" for name in CONTENT[ATTEMPTS]
+)
+"""Bytes of the content of an attempt."""
+
+_DELETED_CALLS: Final = """
+CREATE OR REPLACE TEMP TABLE deleted_calls AS
+SELECT call_hash FROM attempts GROUP BY call_hash HAVING max(started_at) < $before
+"""
+_DELETED: Final = """
+CREATE OR REPLACE TEMP TABLE deleted AS
+SELECT span_id, call_id FROM attempts WHERE call_hash IN (SELECT call_hash FROM deleted_calls)
+"""
+_STAYING: Final = "FROM attempts WHERE span_id NOT IN (SELECT span_id FROM deleted)"
 
 
 def prune(
     path: str | os.PathLike[str] | StorePaths, policy: PrunePolicy, *, dry_run: bool = False, wait: float | None = None
 ) -> PruneReport:
-    """Fold the journals of the store ``path``, then delete what ``policy`` says and keep its rollups.
+    """Fold the journals of the store ``path``, then remove the content and the rows that ``policy`` names.
 
-    The rollups and the deletion are one step: a kill at any moment leaves either all rows or the rollups. ``dry_run``:
-    delete nothing, and report what would be deleted. ``wait``: seconds to wait for readers and folds; None waits
-    without limit. Raises StoreMissing, StoreBusy where that time was not enough, and StoreError.
+    All of it is one step: a kill at any moment leaves the store as it was, or pruned. ``dry_run``: change nothing, and
+    report what would be removed. ``wait``: seconds to wait for readers and folds; None waits without limit. Raises
+    StoreMissing, StoreBusy where that time was not enough, and StoreError.
     """
     paths = existing(path)
     lock = locked(paths, wait, "pruning")
@@ -47,140 +69,195 @@ def prune_locked(paths: StorePaths, policy: PrunePolicy, *, dry_run: bool = Fals
     """Prune as ``prune`` does, for a caller that holds the lock exclusively and has folded."""
     report = _prune_once(paths, policy, dry_run=dry_run)
     for _ in range(1, _REWRITES):
-        if dry_run or policy.max_bytes is None or report.bytes_after <= policy.max_bytes or not report.rows:
+        if dry_run or policy.max_bytes is None or report.bytes_after <= policy.max_bytes:
             break
         again = _prune_once(paths, policy, dry_run=False)
-        if again.before is None:
+        if not (again.emptied or again.deleted):
             break
-        report = _joined(report, again)
+        report = replace(
+            again,
+            emptied=_sum(report.emptied, again.emptied),
+            deleted=_sum(report.deleted, again.deleted),
+            bytes_before=report.bytes_before,
+        )
     return report
 
 
 def _prune_once(paths: StorePaths, policy: PrunePolicy, *, dry_run: bool) -> PruneReport:
     size = paths.database.stat().st_size
-    selection = _PrunedAttempts(policy, size)
-    try:
-        _examine(paths, selection)
-        if selection.before is None or dry_run or not (selection.rows or selection.emptied):
-            return selection.report(size, selection.estimate)
-        result = rewrite(
-            paths,
-            keep=rollups.KEEP,
-            columns={"attempts": rollups.WITHOUT_CONTENT},
-            prepare=selection.roll_up,
-        )
-    except duckdb.Error as error:
-        raise explained(error, paths.database) from error
-    return selection.report(result.bytes_before, result.bytes_after)
-
-
-def _joined(first: PruneReport, second: PruneReport) -> PruneReport:
-    names = {**first.rows, **second.rows}
-    return PruneReport(
-        before=second.before,
-        rows={name: first.rows.get(name, 0) + second.rows.get(name, 0) for name in names},
-        emptied=first.emptied + second.emptied,
-        rollups=first.rollups + second.rollups,
-        bytes_before=first.bytes_before,
-        bytes_after=second.bytes_after,
-    )
-
-
-def _examine(paths: StorePaths, selection: _PrunedAttempts) -> None:
     con = connect(paths)
     try:
         con.execute(f"ATTACH {quote_literal(str(paths.database))} AS {SOURCE} (READ_ONLY)")
-        selection.examine(con)
+        con.execute(f"USE {SOURCE}")
+        content_before, rows_before = _days(con, policy, size)
+        report = _examine(con, content_before, rows_before, size)
+        compressed = content_before is None or _should_compress(con, content_before)
+    except duckdb.Error as error:
+        raise explained(error, paths.database) from error
     finally:
         with contextlib.suppress(duckdb.Error):
             con.close()
+    if dry_run or content_before is None or not (report.emptied or report.deleted):
+        return report
 
-
-class _PrunedAttempts:
-    """The attempts that a policy prunes in one database, and the numbers of rows that go with them."""
-
-    def __init__(self, policy: PrunePolicy, size: int) -> None:
-        self._policy = policy
-        self._size = size
-        self.before: date | None = None
-        self.rows: dict[str, int] = {}
-        self.estimate = size
-        self.emptied = 0
-        self._rollups = 0
-
-    def examine(self, con: DuckDBPyConnection) -> None:
-        """Choose the day, and count the rows of the database attached as ``source``."""
+    def prepare(con: DuckDBPyConnection) -> None:
         con.execute(f"USE {SOURCE}")
-        self.before = self._choose_day(con)
-        if self.before is None:
-            return
-        self._create_tables(con)
-        for table, kept in rollups.KEEP.items():
-            deleted = int(_number(con, f"SELECT count(*) FROM {table} WHERE ({kept}) IS NOT TRUE"))
-            if deleted:
-                self.rows[table] = deleted
-        self.emptied = int(_number(con, rollups.EMPTIED_COUNT))
-        self.estimate = int(self._size * (1 - _number(con, rollups.SHARE_OF_BYTES)))
+        _create_tables(con, content_before, rows_before)
+        set_content_since(con, max(content_before, content_since(con, SOURCE) or content_before))
 
-    def roll_up(self, con: DuckDBPyConnection) -> None:
-        """Add the rollups of the pruned attempts to the database attached as ``store``."""
-        con.execute(f"USE {SOURCE}")
-        # again: the rewrite has a connection of its own, without the temporary tables of ``examine``
-        self._create_tables(con)
-        con.execute(f"INSERT INTO {STORE}.rollups BY NAME {rollups.ROLL_UP}")
-        self._rollups = int(_number(con, f"SELECT count(*) FROM {STORE}.rollups"))
-        late = int(_number(con, f"SELECT {rollups.LATE}"))
-        if late:
-            con.execute(
-                f"INSERT INTO {STORE}.losses BY NAME SELECT 'label_after_prune' AS reason, ? AS \"count\", "
-                "CAST(? AS TIMESTAMP) AS \"at\", 'labels and corrections of pruned calls' AS detail",
-                [late, datetime.now(UTC).replace(tzinfo=None)],
+    done = rewrite(
+        paths,
+        keep=_kept(content_before, rows_before),
+        columns=_emptied(content_before),
+        prepare=prepare,
+        compressed=compressed,
+    )
+    return replace(report, bytes_before=done.bytes_before, bytes_after=done.bytes_after)
+
+
+def _days(con: DuckDBPyConnection, policy: PrunePolicy, size: int) -> tuple[date | None, date | None]:
+    """Return the days before which content and rows are removed: the later ones of those that age and size demand."""
+    content, rows = ([time.astimezone(UTC).date()] if time else [] for time in (policy.before, policy.rows_before))
+    if policy.max_bytes is not None and size > policy.max_bytes:
+        by_size = _days_of_size(con, policy.max_bytes / size)
+        content, rows = ([*days, day] if day else days for days, day in zip((content, rows), by_size, strict=True))
+    # without its row, content has gone too
+    return max([*content, *rows], default=None), max(rows, default=None)
+
+
+def _days_of_size(con: DuckDBPyConnection, share: float) -> tuple[date | None, date | None]:
+    """Return the days before which content and rows must go so that this share of the bytes is left.
+
+    The rows of the last day stay in any case. Content goes first.
+    """
+    days = con.execute(
+        f'SELECT CAST(started_at AS DATE) AS "day", sum({_BYTES}), {_ROW_BYTES} * count(*) FROM attempts GROUP BY ALL '
+        'ORDER BY "day" DESC'
+    ).fetchall()
+    budget = share * sum(content + rows for _, content, rows in days)
+    every_row = sum(rows for _, _, rows in days)
+    kept, content_from, rows_from = every_row, None, None
+    for day, content, _ in days:
+        kept += content
+        if kept > budget:
+            break
+        content_from = day
+    if content_from is not None or not days:
+        return content_from, None
+    kept = 0
+    for day, _, rows in days:
+        kept += rows
+        if rows_from is not None and kept > budget:
+            break
+        rows_from = day
+    return days[0][0], rows_from if every_row > budget else None
+
+
+def _examine(con: DuckDBPyConnection, content_before: date | None, rows_before: date | None, size: int) -> PruneReport:
+    """Return what would be removed from the database attached as ``source``; its new size is an estimate."""
+    emptied, deleted, share = {}, {}, 0.0
+    if content_before is not None:
+        _create_tables(con, content_before, rows_before)
+        kept = _kept(content_before, rows_before)
+        for name, condition in kept.items():
+            deleted[name] = _number(con, f"SELECT count(*) FROM {name} WHERE ({condition}) IS NOT TRUE")
+        for table, names in CONTENT.items():
+            known = " OR ".join(f"{quote_identifier(name)} IS NOT NULL" for name in names)
+            emptied[table.name] = _number(
+                con,
+                f"SELECT count(*) FROM {table.name} WHERE {_is_old(table, content_before)} AND ({known}) "
+                f"AND ({kept.get(table.name, 'true')}) IS TRUE",
             )
+        rows_left = kept.get(ATTEMPTS.name, "true")
+        share = _number(
+            con,
+            f"SELECT coalesce(sum(CASE WHEN NOT ({rows_left}) THEN {_BYTES} + {_ROW_BYTES} "
+            f"WHEN {_is_old(ATTEMPTS, content_before)} THEN {_BYTES} ELSE 0 END) / sum({_BYTES} + {_ROW_BYTES}), 0) FROM attempts",
+        )
+    return PruneReport(
+        content_before=content_before,
+        rows_before=rows_before,
+        emptied={name: rows for name, rows in emptied.items() if rows},
+        deleted={name: rows for name, rows in deleted.items() if rows},
+        bytes_before=size,
+        bytes_after=int(size * (1 - share)),
+    )
 
-    def report(self, bytes_before: int, bytes_after: int) -> PruneReport:
-        """Return the report of this selection."""
-        return PruneReport(
-            before=self.before,
-            rows=self.rows,
-            emptied=self.emptied,
-            rollups=self._rollups,
-            bytes_before=bytes_before,
-            bytes_after=bytes_after,
+
+def _should_compress(con: DuckDBPyConnection, content_before: date) -> bool:
+    """Whether the compression of long texts saves more on the content that is left than it costs rows without content."""
+    content, rows = con.execute(
+        f"SELECT coalesce(sum({_BYTES}) FILTER (WHERE NOT {_is_old(ATTEMPTS, content_before)}), 0), "
+        f"count(*) FILTER (WHERE {_is_old(ATTEMPTS, content_before)}) FROM attempts"
+    ).fetchall()[0]
+    return bool(_COMPRESSED_SHARE * content >= _COMPRESSED_BYTES * rows)
+
+
+def _create_tables(con: DuckDBPyConnection, content_before: date, rows_before: date | None) -> None:
+    """Create what the conditions and expressions need, from the database in use."""
+    con.execute(
+        'CREATE OR REPLACE TEMP TABLE old_tokens AS SELECT span_id, arg_max_null(tokens, "at") AS tokens FROM messages '
+        f"WHERE {_is_old(MESSAGES, content_before)} AND tokens IS NOT NULL AND span_id IS NOT NULL GROUP BY span_id"
+    )
+    if rows_before is not None:
+        con.execute(_DELETED_CALLS, {"before": rows_before})
+        con.execute(_DELETED)
+
+
+def _is_old(table: Table, day: date) -> str:
+    return f"{quote_identifier(table.time)} < TIMESTAMP '{day} 00:00:00'"
+
+
+def _emptied(day: date) -> dict[str, dict[str, str]]:
+    """Return the columns without the content before ``day``, by table."""
+    columns = {
+        table.name: {
+            name: f"CASE WHEN {_is_old(table, day)} THEN NULL ELSE {quote_identifier(name)} END" for name in names
+        }
+        for table, names in CONTENT.items()
+    }
+    # the figure of a message that queries add up; the message itself goes
+    columns[ATTEMPTS.name]["result_tokens"] = (
+        "coalesce((SELECT t.tokens FROM old_tokens AS t WHERE t.span_id = attempts.span_id), result_tokens)"
+    )
+    return columns
+
+
+def _kept(content_before: date, rows_before: date | None) -> dict[str, str]:
+    """Return the condition of the rows that stay, by table. A message goes with its content."""
+    kept = {MESSAGES.name: f"NOT {_is_old(MESSAGES, content_before)}"}
+    if rows_before is None:
+        return kept
+    start = f"TIMESTAMP '{rows_before} 00:00:00'"
+
+    def about_deleted(time: str) -> str:
+        """Return the condition of a record about an attempt, or a call, that is deleted now or was before."""
+        return (
+            "coalesce(CASE WHEN span_id IS NOT NULL THEN span_id IN (SELECT span_id FROM deleted) "
+            f"OR {time} < {start} AND span_id NOT IN (SELECT span_id FROM attempts) "
+            f"ELSE ({time} < {start} OR call_id IN (SELECT call_id FROM deleted)) "
+            f"AND call_id NOT IN (SELECT call_id {_STAYING}) END, false)"
         )
 
-    def _choose_day(self, con: DuckDBPyConnection) -> date | None:
-        """Return the day before which attempts are pruned: the later one of those that age and size demand."""
-        limits = []
-        if self._policy.before is not None:
-            limits.append(self._policy.before.astimezone(UTC).date())
-        if self._policy.max_bytes is not None and self._size > self._policy.max_bytes:
-            share = self._policy.max_bytes / self._size
-            row = con.execute(rollups.FIRST_DAY_OF_SIZE, {"share": share}).fetchone()
-            if row and row[0] is not None:
-                limits.append(row[0])
-        return max(limits, default=None)
-
-    def _create_tables(self, con: DuckDBPyConnection) -> None:
-        policy = self._policy
-        before = _midnight(self.before)
-        con.execute(rollups.LIMITS, {"before": before, "tool": policy.tool})
-        con.execute(
-            rollups.OLD_CALLS,
-            {
-                "before": before,
-                "tool": policy.tool,
-                "keep_errors": policy.keep_errors,
-                "errors_before": _midnight(policy.errors_before and policy.errors_before.astimezone(UTC).date()),
-            },
-        )
-        con.execute(rollups.PRUNED_NOW)
-        con.execute(rollups.EMPTIED_NOW)
+    about_conversation = (
+        f"coalesce(target_kind = 'conversation' AND labeled_at < {start} AND conversation_id NOT IN "
+        f"(SELECT conversation_id {_STAYING} AND conversation_id IS NOT NULL), false)"
+    )
+    return {
+        **kept,
+        "attempts": "span_id NOT IN (SELECT span_id FROM deleted)",
+        "outcomes": f"NOT ({about_deleted('labeled_at')} OR {about_conversation})",
+        "corrections": f"NOT {about_deleted('corrected_at')}",
+        "gate_events": f"NOT {about_deleted('asked_at')}",
+        # the surroundings of calls
+        "spans": f"started_at >= {start} OR trace_id IN (SELECT trace_id {_STAYING})",
+    }
 
 
-def _midnight(day: date | None) -> datetime | None:
-    return None if day is None else datetime.combine(day, time())
+def _sum(some: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
+    return {name: some.get(name, 0) + others.get(name, 0) for name in {**some, **others}}
 
 
-def _number(con: DuckDBPyConnection, sql: str) -> float:
+def _number(con: DuckDBPyConnection, sql: str) -> Any:
     row = con.execute(sql).fetchone()
-    return 0 if row is None else float(row[0])
+    return 0 if row is None else row[0]

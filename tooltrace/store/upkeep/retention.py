@@ -1,6 +1,6 @@
-"""The retention of a store: which calls are pruned at the first fold of a day, whichever process folds.
+"""The retention of a store: what is pruned at the first fold of a day, whichever process folds.
 
-``configure(retention=…, max_size=…)`` writes the retention beside the journals, so that it is part of the store. The
+``configure(retention=…, keep_rows=…, max_size=…)`` writes the retention beside the journals, so that it is part of the store. The
 process that folds applies it at most once in 24 hours; the time of a marker file tells when.
 """
 
@@ -41,43 +41,39 @@ class PrunePolicy:
     """The limits of one prune."""
 
     before: datetime | None = None
-    """Prune calls of the UTC days that ended at this time or earlier; None sets no limit by age."""
+    """Remove the content of the UTC days that ended at this time or earlier; None sets no limit by age."""
+    rows_before: datetime | None = None
+    """Delete the rows of calls that ended before this time, by UTC days; None keeps them."""
     max_bytes: int | None = None
-    """Prune the oldest days until the database file has at most this size; None sets no limit by size."""
-    keep_errors: bool = False
-    """Keep calls with a failed or a labelled attempt."""
-    errors_before: datetime | None = None
-    """Prune calls that ``keep_errors`` would keep, too, if they are from days before this time; None keeps them."""
-    tool: str | None = None
-    """Prune only the calls of this tool."""
+    """Remove the content of the oldest days, then their rows, until the database file has at most this size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneReport:
     """The result of a prune, in numbers."""
 
-    before: date | None
-    """Calls of the days before this one were pruned; None where the policy sets no limit that is reached."""
-    rows: Mapping[str, int]
+    content_before: date | None
+    """Content of the days before this one was removed; None where the policy sets no limit that is reached."""
+    rows_before: date | None
+    """Rows of the days before this one were deleted; None where the policy keeps them."""
+    emptied: Mapping[str, int]
+    """Rows that stay without their content, by table; only tables with such rows."""
+    deleted: Mapping[str, int]
     """Deleted rows, by table; only tables with such rows."""
-    emptied: int
-    """Attempts that stay as rows without their content, because their call has attempts on several days."""
-    rollups: int
-    """Rows that were added to the rollups."""
     bytes_before: int
     """Size of the database file."""
     bytes_after: int
-    """Size of the new database file; an estimate where nothing was deleted yet."""
+    """Size of the new database file; an estimate where nothing was removed yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """How long a store keeps calls as rows; None sets no limit."""
+    """How long a store keeps content and rows; None sets no limit."""
 
     days: int | None = None
+    """Days for which content is kept."""
+    row_days: int | None = None
     max_bytes: int | None = None
-    error_days: int | None = None
-    """Days for which calls with a failed or labelled attempt are kept; None: as long as others."""
 
     def policy(self, now: datetime) -> PrunePolicy:
         """Return what to prune at ``now``."""
@@ -85,13 +81,7 @@ class Retention:
         def ago(days: int | None) -> datetime | None:
             return None if days is None else now - timedelta(days=days)
 
-        keep_errors = self.error_days is not None
-        return PrunePolicy(
-            before=ago(self.days),
-            max_bytes=self.max_bytes,
-            keep_errors=keep_errors,
-            errors_before=ago(self.error_days),
-        )
+        return PrunePolicy(before=ago(self.days), rows_before=ago(self.row_days), max_bytes=self.max_bytes)
 
 
 def parse_days(text: str) -> int:
