@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from tests.clickhouse.exporter import SPANS, definition
 from tooltrace.analysis import query_store
 from tooltrace.cli import cli
 from tooltrace.clickhouse.attribute_sql import Variant
+from tooltrace.clickhouse.query import connect
+from tooltrace.core.records import Message, Record, ToolCall
+from tooltrace.redact.snapshot import Json
 from tooltrace.store.url import Address
 
 ROWS = 6_000
@@ -72,3 +76,27 @@ def test_the_indexes_option_adds_index_statements(where: Address) -> None:
     printed = init(where, "--indexes")
     assert printed.stdout.count("ADD INDEX IF NOT EXISTS") == 3
     assert "INDEX" not in init(where).stdout
+
+
+def test_content_expires_before_the_rows(engine: Any, fill: Fill) -> None:
+    now = datetime.now(UTC)
+    records: list[Record] = []
+    for number, age in enumerate((1, 40, 400)):
+        span, at = f"{number + 1:016x}", now - timedelta(days=age)
+        records += [
+            ToolCall(
+                tool="t", call_id="c", trace_id=span * 2, span_id=span, started_at=at, status="success", text="content",
+                arguments=Json('{"a":1}'), code="X", attributes=Json('{"kept":1}'),
+            ),
+            Message(call_id="c", span_id=span, text="content", sha256="1", length=1, error=False, at=at),
+        ]  # fmt: skip
+    fill("expiring", records)
+    where = address(engine, "expiring")
+    init(where, "--tables", "--days", "30", "--row-days", "365", "--apply")
+    for table in ("attempts", "messages"):
+        engine.command(f"OPTIMIZE TABLE expiring.tooltrace_{table} FINAL")
+    with connect(where) as lease:
+        found = lease.sql(
+            "SELECT text, arguments, code, attributes IS NOT NULL, seen_text FROM tool_calls ORDER BY started_at"
+        ).fetchall()
+    assert found == [(None, None, "X", True, None), ("content", '{"a":1}', "X", True, "content")]

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tooltrace.store.paths import StorePaths
-from tooltrace.store.prune import prune
-from tooltrace.store.retention import PrunePolicy
 
 from tests.store.conftest import copy_store
 from tooltrace.analysis import catalogue, query_store
+from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.result import ALL_CONTENT, QueryResult
+from tooltrace.store.upkeep.prune import prune
+from tooltrace.store.upkeep.retention import PrunePolicy
 
 NAMES = [
     name for name, query in catalogue().items() if not any(parameter.required for parameter in query.header.parameters)

@@ -83,26 +83,35 @@ def clickhouse() -> None:
 )
 @click.option("--tables", is_flag=True, help="Also create materialized views, for many calls.")
 @click.option(
-    "--days", type=click.IntRange(min=1), help="With --tables: delete their rows after this many days. Default: never."
+    "--days",
+    type=click.IntRange(min=1),
+    help="With --tables: remove their content after this many days. Default: never.",
+)
+@click.option(
+    "--row-days",
+    type=click.IntRange(min=1),
+    help="With --tables: delete their rows after this many days. Default: never.",
 )
 @click.option("--foreign", is_flag=True, help="Include tool spans of other instrumentations.")
 @click.option(
     "--indexes", is_flag=True, help="Also create indexes on otel_traces, for queries of one tool, attempt or trace."
 )
 @_clickhouse_option
-def init(*, apply: bool, tables: bool, days: int | None, foreign: bool, indexes: bool, address: Address) -> None:
+def init(
+    *, apply: bool, tables: bool, days: int | None, row_days: int | None, foreign: bool, indexes: bool, address: Address
+) -> None:
     """Print the SQL of the views tool_calls, calls, outcomes, … over the exporter's tables otel_traces and otel_logs.
 
     Only --indexes changes the exporter's own tables. The costs of each option are printed on standard error.
     """
     from tooltrace.clickhouse.client import ClickHouseConnection
 
-    if days and not tables:
+    if (days or row_days) and not tables:
         raise UsageError(
-            "--days needs --tables. To limit otel_traces itself, set 'ttl' in the exporter's configuration"
+            "--days and --row-days need --tables. To limit otel_traces itself, set 'ttl' in the exporter's configuration"
         )
     connection = ClickHouseConnection(address)
-    statements = _statements(connection, tables=tables, days=days, foreign=foreign, indexes=indexes)
+    statements = _statements(connection, tables=tables, days=days, row_days=row_days, foreign=foreign, indexes=indexes)
     for enabled, cost in (
         (True, VIEWS_COST),
         (tables, TABLES_COST),
@@ -136,13 +145,21 @@ def _execute(connection: ClickHouseConnection, client: Any, statement: str) -> N
 
 
 def _statements(
-    connection: ClickHouseConnection, *, tables: bool, days: int | None, foreign: bool, indexes: bool
+    connection: ClickHouseConnection,
+    *,
+    tables: bool,
+    days: int | None,
+    row_days: int | None,
+    foreign: bool,
+    indexes: bool,
 ) -> list[str]:
     from tooltrace.clickhouse import materialized, views
 
     source = replace(connection.tables, foreign=foreign)
     index_sql = materialized.index_statements(source) if indexes else []
-    table_sql = materialized.table_statements(source, connection.database, days) if tables else []
+    table_sql = (
+        materialized.table_statements(source, connection.database, days=days, row_days=row_days) if tables else []
+    )
     return [*index_sql, *table_sql, *views.statements(source, connection.database, materialized=tables)]
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from tooltrace.clickhouse.attribute_sql import quote_identifier, reader_of
 from tooltrace.clickhouse.tables import Tables, attempts, views
 from tooltrace.otel import attributes as names
+from tooltrace.store.database.content import CONTENT
 from tooltrace.store.database.schema import ATTEMPTS, CORRECTIONS, GATE_EVENTS, LOSSES, MESSAGES, OUTCOMES, TIME, Table
 
 INDEX_PREFIX: Final = "tooltrace_by_"
@@ -60,17 +61,22 @@ _TYPES: Final = {
 
 
 def table_statements(
-    tables: Tables, database: str, days: int | None = None, *, of: Sequence[Table] = STORED
+    tables: Tables,
+    database: str,
+    *,
+    days: int | None = None,
+    row_days: int | None = None,
+    of: Sequence[Table] = STORED,
 ) -> list[str]:
-    """Return the statements that create and fill the tables in ``database``, in order. ``days``: retention of rows.
+    """Return the statements that create and fill the tables in ``database``, in order.
 
-    ``of``: the documented tables that are stored. Tables of an older version get their missing columns, and are filled by
+    ``days``, ``row_days``: ages of content and of rows; None leaves those of an older table. ``of``: the documented tables that are stored. Tables of an older version get their missing columns, and are filled by
     the new SELECT.
     """
     statements = []
     for table in of:
         name = f"{quote_identifier(database)}.{quote_identifier(TABLE_PREFIX + table.name)}"
-        statements += [_table(table, name), f"ALTER TABLE {name}\n    {_alterations(table, days)}"]
+        statements += [_table(table, name), f"ALTER TABLE {name}\n    {_alterations(table, days, row_days)}"]
         selects = attempts(tables) if table is ATTEMPTS else [views(tables)[table.name]]
         fills = [
             f"{quote_identifier(database)}.{quote_identifier(f'{TABLE_PREFIX}{table.name}{kind}_fill')}"
@@ -129,11 +135,17 @@ def _table(table: Table, name: str) -> str:
     )
 
 
-def _alterations(table: Table, days: int | None) -> str:
-    """Return the changes for an older table: missing columns, and the retention; without ``days`` it stays as it is."""
+def _alterations(table: Table, days: int | None, row_days: int | None) -> str:
+    """Return the changes for an older table: missing columns, and the retention."""
+
+    def expiry(of: int) -> str:
+        return f"toDateTime({table.time}) + INTERVAL {of} DAY"
+
     changes = [f"ADD COLUMN IF NOT EXISTS {column}" for column in _columns(table)]
-    if days:
-        changes.append(f"MODIFY TTL toDateTime({table.time}) + INTERVAL {days} DAY")
+    if days and table in CONTENT:
+        changes += [f"MODIFY COLUMN {quote_identifier(name)} TTL {expiry(days)}" for name in CONTENT[table]]
+    if last := (days if table is MESSAGES else row_days):  # a message is content as a whole
+        changes.append(f"MODIFY TTL {expiry(last)}")
     return ",\n    ".join(changes)
 
 

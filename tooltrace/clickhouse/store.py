@@ -120,10 +120,10 @@ class ClickHouseStore(StoreBackend):
         return ClickHouseSandbox(self.address, limits)
 
     def prune(self, policy: PrunePolicy, *, dry_run: bool = False) -> PruneReport:
-        """Raise UnsupportedByStore: ClickHouse deletes old rows by itself, by a TTL."""
+        """Raise UnsupportedByStore: ClickHouse removes content and rows by itself, by TTLs."""
         raise UnsupportedByStore(
-            f"the store {self} cannot delete old calls on request: set 'ttl' in the collector's ClickHouse exporter, or run "
-            "tooltrace clickhouse init --tables --days N"
+            f"the store {self} cannot remove content or rows on request: set 'ttl' in the collector's ClickHouse exporter, or run "
+            "tooltrace clickhouse init --tables --days N --row-days M"
         )
 
     def write(self, records: Sequence[Record]) -> str:
