@@ -35,7 +35,6 @@ pytestmark = pytest.mark.usefixtures("history")
         (["report", "--compare", "version:1 version:2", "--format", "json"], "no version '1'"),
         (["export", "csv", "--tool", "serch", "-o", "calls.csv"], "did you mean 'search'"),
         (["tail", "--no-follow", "--tool", "serch"], "did you mean 'search'"),
-        (["prune", "--older-than", "1d", "--tool", "serch"], "did you mean 'search'"),
         (["reread", "--rules", "current", "--tool", "serch"], "did you mean 'search'"),
         (["export", "parqet", "-o", "calls.parquet"], "did you mean 'parquet'"),
         (["export", "parquet"], "pass one (--output"),

@@ -114,7 +114,7 @@ def test_labels_are_pruned_with_the_last_call_of_their_conversation(
         of("lasting", True),
         of("old, labelled later", True, 20 * 86_400),
     )
-    prune(store, PrunePolicy(before=START + timedelta(days=10)))
+    prune(store, PrunePolicy(rows_before=START + timedelta(days=10)))
     assert [name for name, *_ in rows(OUTCOMES)] == ["lasting", "old, labelled later"]
     assert rows("SELECT * FROM losses") == []
 

@@ -91,7 +91,7 @@ def forget_a_call(store: StorePaths, _other: StorePaths) -> None:
 
 
 def prune_two_days(store: StorePaths, _other: StorePaths) -> None:
-    prune(store, PrunePolicy(before=datetime(2026, 1, 4, tzinfo=UTC)))
+    prune(store, PrunePolicy(rows_before=datetime(2026, 1, 4, tzinfo=UTC)))
 
 
 def merge_another(store: StorePaths, other: StorePaths) -> None:
