@@ -5,16 +5,12 @@ from __future__ import annotations
 import random
 from datetime import datetime, timedelta
 
-import duckdb
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.special import betaln
 
 from tests.queries.answers import run
 from tooltrace.errors import BadParameter
-from tooltrace.store.database.macros import create_macros
 
 START = datetime(2026, 3, 1, 12)
 MEANS = {"x": "error", ".": "success", "p": "partial"}
@@ -114,56 +110,6 @@ def test_each_group_has_incidents_of_its_own(engine, history):
     assert answer(con, by=[], failing=4) == []
     assert [(row["agent"], row["failures"]) for row in answer(con, by="agent")] == [("z", 3)]
     assert answer(con, tool="b") == []
-
-
-def stepped(marks, failing, recovering):
-    """(began, ended, failures, attempts) of each, by a machine that is up or down."""
-    finished = [(minute, mark == "x") for minute, mark in enumerate(marks) if mark != "c"]
-    found, began = [], None
-    for place, (_, failed) in enumerate(finished):
-        needed = failing if began is None else recovering
-        last = finished[max(0, place - needed + 1) : place + 1]
-        alike = len(last) == needed and all(one is failed for _, one in last)
-        if alike and failed is (began is None):
-            if began is None:
-                began = place - needed + 1
-            else:
-                found.append((began, place - needed + 1))
-                began = None
-    spans = [*found, *([(began, None)] if began is not None else [])]
-    return sorted(
-        (
-            float(finished[a][0]),
-            None if b is None else float(finished[b][0]),
-            sum(f for _, f in finished[a:b]),
-            len(finished[a:b]),
-        )
-        for a, b in spans
-    )
-
-
-CON = duckdb.connect(":memory:", config={"threads": 1})
-create_macros(CON)
-
-
-@given(st.text("xxx..pc", min_size=1, max_size=40), st.integers(1, 4), st.integers(1, 3))
-def test_any_history_has_the_incidents_of_a_machine_that_is_up_or_down(marks, failing, recovering):
-    rows = ", ".join(
-        f"('t', NULL, {minute}, 'x', TIMESTAMP '{START}' + to_minutes({minute}), "
-        f"{repr(MEANS[mark]) if mark in MEANS else 'NULL'}, '{'returned' if mark in MEANS else 'cancelled'}')"
-        for minute, mark in enumerate(marks)
-    )
-    CON.execute(
-        f"CREATE OR REPLACE TABLE attempts AS SELECT * FROM (VALUES {rows}) "
-        "AS t(tool, code, span_id, x, started_at, status, ending)"
-    )
-    CON.execute("ALTER TABLE attempts ADD COLUMN attempt BIGINT DEFAULT 1")
-    CON.execute("ALTER TABLE attempts ADD COLUMN rule VARCHAR")
-    CON.execute("ALTER TABLE attempts ADD COLUMN rule_grade VARCHAR")
-    CON.execute("ALTER TABLE attempts ADD COLUMN cluster_hash UBIGINT DEFAULT 1")
-    assert sorted(minutes(row) for row in answer(CON, failing=failing, recovering=recovering)) == stepped(
-        marks, failing, recovering
-    )
 
 
 def by_chance(length, failed, attempts, ended=1):
