@@ -10,7 +10,7 @@ from tooltrace.store.result import Gathered
 _SUMS = ("share_clusters", "share_n", "share_s", "share_ss", "share_sn", "share_nn", "unknown")
 
 
-def reason(gathered: Gathered, parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def reason(gathered: Gathered, _parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the hidden errors: rows with a span, each with the sums of the row of its group."""
     rows = gathered.rows()
     sums = {_group(row, gathered): {name: row[name] for name in _SUMS} for row in rows if row["span_id"] is None}
