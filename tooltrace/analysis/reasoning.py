@@ -2,7 +2,8 @@
 
 The reasoner that the heading names turns the gathered rows into rows of figures. What it leaves out, and everything where no
 reasoner is named, comes from the sums of shares: a column ``rate`` of the unit ``share`` from ``sums(…) AS rate``, columns of the
-units ``low(rate)`` and ``high(rate)``, and of the first share ``clusters``, ``design_effect`` and ``too_few``.
+units ``low(rate)`` and ``high(rate)``, and of the first share ``clusters``, ``design_effect`` and ``too_few``. Rows in the
+heading's order are as many as a parameter ``limit`` says.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ def _conclude(query: Query, groups: tuple[str, ...], parameters: dict[str, Any],
     answers = [(*(row[group] for group in groups), *finish.values(row)) for row in rows]
     for column, descending in reversed(query.header.order):
         _sort(answers, fields, column, descending, len(groups))
+    if query.header.order and "limit" in parameters:
+        del answers[parameters["limit"] :]
     types = [_type(field, gathered) for field in fields]
     return QueryResult(fields, types, answers, groups=len(groups))
 

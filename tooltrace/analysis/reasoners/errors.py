@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tooltrace.statistics.shares import MIN_N, ClusterSums
+from tooltrace.analysis.reasoning import RowDict, sums_of
+from tooltrace.statistics.shares import MIN_N
 from tooltrace.store.result import Gathered
 
 
-def reason(gathered: Gathered, parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def reason(gathered: Gathered, parameters: Mapping[str, Any]) -> Iterator[RowDict]:
     """Yield the errors with ``min_n`` failed attempts or more, each with the sums of its share."""
     rows = gathered.rows()
     whole = {
@@ -20,6 +21,6 @@ def reason(gathered: Gathered, parameters: Mapping[str, Any]) -> Iterator[dict[s
     for row in rows:
         if row["n"] >= parameters["min_n"]:
             error = {**row, **whole, "code": row["error_code"], "share_s": row["n"]}
-            share = ClusterSums(*(error[f"share_{name}"] for name in ClusterSums._fields)).proportion()
+            share = sums_of(error, "share").proportion()
             # min_n says which errors are listed, not how many attempts are enough
             yield {**error, "too_few": share.is_below(MIN_N)}

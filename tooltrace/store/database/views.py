@@ -79,6 +79,9 @@ FACTS: Final = View(
         "cut_off": "Whether it was cancelled, abandoned or lost.",
         "ends_call": "Whether it is the last finished attempt of its call.",
         "attempts_of_call": "Number of finished attempts of its call.",
+        "is_last": "Whether it is the last attempt of its call, finished or not.",
+        "call_started_at": "Start of the first attempt of its call; UTC.",
+        "call_status": "Status of the last attempt of its call that reported one.",
         "grade": "How surely the result was read: certain, heuristic or unread.",
         "from_cache": "Whether the result came from a cache; unknown is false.",
         "ms": "Milliseconds in the tool, from 0 to 1e12; others are unknown.",
@@ -105,6 +108,9 @@ SELECT
     coalesce(a.ending IN ('cancelled', 'abandoned', 'lost'), false) AS cut_off,
     coalesce(is_finished(a.status, a.ending), false) AND coalesce(a.span_id = r.last_span, true) AS ends_call,
     coalesce(r.attempts, CASE WHEN is_finished(a.status, a.ending) THEN 1 ELSE 0 END) AS attempts_of_call,
+    coalesce(a.span_id = r.last_of_all, true) AS is_last,
+    coalesce(r.started_at, a.started_at) AS call_started_at,
+    CASE WHEN r.call_hash IS NULL THEN a.status ELSE r.status END AS call_status,
     coalesce(a.rule_grade, 'certain') AS grade,
     coalesce(a.cached, false) AS from_cache,
     known_ms(a.duration_ms) AS ms,
@@ -119,7 +125,10 @@ LEFT JOIN (
         call_hash,
         text_key(min(draw_key(conversation_id, trace_id))) AS cluster,
         count(*) FILTER (WHERE is_finished(status, ending)) AS attempts,
-        arg_max(span_id, attempt_order(attempt, started_at, span_id)) FILTER (WHERE is_finished(status, ending)) AS last_span
+        arg_max(span_id, attempt_order(attempt, started_at, span_id)) FILTER (WHERE is_finished(status, ending)) AS last_span,
+        arg_max(span_id, attempt_order(attempt, started_at, span_id)) AS last_of_all,
+        min(started_at) AS started_at,
+        arg_max(status, attempt_order(attempt, started_at, span_id)) AS status
     FROM attempts
     WHERE call_hash IN (SELECT call_hash FROM repeated_calls)
     GROUP BY call_hash
