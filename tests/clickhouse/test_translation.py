@@ -243,3 +243,11 @@ def test_a_macro_with_too_few_arguments_is_refused() -> None:
 
 def test_macro_arguments_keep_operator_precedence() -> None:
     assert "(a OR b) IS NULL" in to_clickhouse("SELECT is_finished(a OR b, c) FROM tool_calls").select
+
+
+def test_a_number_of_a_subquery_is_its_own_column() -> None:
+    sql = (
+        "SELECT a.call_hash = r.call_hash AS same FROM attempts AS a "
+        "LEFT JOIN (SELECT call_hash FROM attempts WHERE call_hash IN (SELECT call_hash FROM repeated_calls)) AS r ON true"
+    )
+    assert " = r.call_hash AS same" in str(to_clickhouse(sql))

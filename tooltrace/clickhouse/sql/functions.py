@@ -83,6 +83,8 @@ OPTIONAL: Final = {
 
 VARIADIC: Final = {
     "concat": "concat({0})",
+    # a tuple, because the hash of NULL alone would be NULL; signed, as counts are
+    "hash": "reinterpretAsInt64(sipHash64(tuple({0})))",
     "range": "arrayMap(at -> toInt32(at), range({0}))",
     "row": "tuple({0})",
 }

@@ -58,12 +58,18 @@ def compute_hashes(tree: Node) -> Node:
     A query renames these columns where it reads attempts, so that their names mean the columns of attempts alone.
     """
     for column in list(tree.find_all(exp.Column)):
-        if column.name in _HASHES:
+        if column.name in _HASHES and not _is_of_subquery(column):
             table = f'"{column.table}".' if column.table else ""
             made = parse(_HASHES[column.name].format(table))
             is_item = isinstance(column.parent, exp.Select) and column.arg_key == "expressions"
             column.replace(exp.alias_(made, column.name) if is_item else made)
     return tree
+
+
+def _is_of_subquery(column: exp.Column) -> bool:
+    select = column.find_ancestor(exp.Select)
+    sources = [] if select is None else [select.args["from_"], *(select.args.get("joins") or ())]
+    return any(isinstance(one.this, exp.Subquery) and one.this.alias == column.table for one in sources)
 
 
 def alias_joined_columns(tree: Node) -> None:

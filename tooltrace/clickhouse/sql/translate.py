@@ -97,7 +97,9 @@ def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -
 
 def view_sql(sql: str, database: str) -> str:
     """Return the SQL of a view over the tables in ``database``; a view cannot use temporary tables."""
-    tree = inline_macros(rewrites.compute_hashes(_parsed(sql).copy()))
+    tree = _parsed(sql).copy()
+    rewrites.find_repeated_calls(tree)
+    tree = inline_macros(rewrites.compute_hashes(tree))
     rewrites.drop_unused_messages_join(tree)
     rewrites.alias_joined_columns(tree)
     rewrites.qualify_tables(tree, database)
