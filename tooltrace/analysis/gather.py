@@ -4,6 +4,8 @@
     the columns that the rows are grouped by, with a comma behind them in the file: ``SELECT {by}, count(*) …``
 ``{window}``
     the condition of the parameters ``since``, ``until`` and ``tool``, as far as the heading has them
+``{side}``
+    the value, as text, by which the two sides of a comparison differ
 ``sums(counted, items) AS name``
     six sums over rows of one cluster each, from which a share and its interval are made: ``name_clusters``, ``name_n``,
     ``name_s``, ``name_ss``, ``name_sn``, ``name_nn``
@@ -54,8 +56,10 @@ def shares(text: str) -> tuple[str, ...]:
     return tuple(found[3] for found in _SUMS.finditer(text))
 
 
-def render(text: str, chosen: tuple[Dimension, ...], parameters: Collection[str]) -> str:
-    """Return ``text`` grouped by ``chosen``, within the window of ``parameters``."""
+def render(text: str, chosen: tuple[Dimension, ...], parameters: Collection[str], side: Dimension | None = None) -> str:
+    """Return ``text`` grouped by ``chosen``, within the window of ``parameters``; ``side``: the dimension whose values are compared."""
+    # dates compare with the value as text
+    text = text.replace("{side}", f"CAST({(side or DIMENSIONS['version']).name} AS VARCHAR)")
     names = ", ".join(dimension.name for dimension in chosen)
     if not chosen:
         text = _BEFORE_BY.sub("", text)
@@ -64,7 +68,7 @@ def render(text: str, chosen: tuple[Dimension, ...], parameters: Collection[str]
     text = text.replace("{window}", " AND ".join(conditions) or "true")
     text = _SUMS.sub(lambda found: _six_sums(*found.groups()), text)
     text = _PERCENTILES.sub(f"quantile_cont(\\1, [{', '.join(map(str, GRID))}]) AS \\2_grid", text)
-    return _FACTS.sub(lambda found: f"{found[1]} {_facts(chosen)}", text)
+    return _FACTS.sub(lambda found: f"{found[1]} {_facts((*chosen, side) if side else chosen)}", text)
 
 
 def _six_sums(counted: str, items: str, name: str) -> str:

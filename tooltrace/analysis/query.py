@@ -96,9 +96,11 @@ class Query:
         ``comparison``: the sides that are compared.
         """
         by = self._apart_from(by, comparison)
-        text = templating.render_sides(self.text, None if comparison is None else comparison.dimension)
+        side = None if comparison is None else comparison.dimension
         if self.gathers:
-            return gather.render(text, self._dimensions(by), [parameter.name for parameter in self.header.parameters])
+            names = [parameter.name for parameter in self.header.parameters]
+            return gather.render(self.text, self._dimensions(by), names, side)
+        text = templating.render_sides(self.text, side)
         return templating.render_groups(text, self._dimensions(by), self.varies_within_history)
 
     def statement(self, by: GroupBy | None = None, *, only: tuple[str, ...] = (), **params: Any) -> Statement:

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
-from tooltrace.statistics.shares import Z_95
+from tooltrace.statistics.shares import joint_z
 
 GRID: Final = (
     *(step / 20 for step in range(19)),
@@ -30,29 +30,32 @@ def percentile(p: float, grid: Sequence[float]) -> float:
     return grid[at - 1] + share * (grid[at] - grid[at - 1])
 
 
-def percentile_limits(p: float, grid: Sequence[float] | None, effective: float) -> tuple[float | None, float | None]:
+def percentile_limits(
+    p: float, grid: Sequence[float] | None, effective: float, comparisons: int = 1
+) -> tuple[float | None, float | None]:
     """Return the 95 % interval of the percentile of share ``p`` over items as good as ``effective`` independent ones.
 
     ``grid``: the percentiles of the shares GRID; None where there are no items. The ends are order statistics: the number of items
     below the true percentile is binomial (Woodruff 1952, with the design effect). An end is None where even the longest or the
-    shortest item does not bound it: p95 has an upper limit from 72 independent items on, p50 from 6.
+    shortest item does not bound it: p95 has an upper limit from 72 independent items on, p50 from 6. ``comparisons``: the interval is
+    one of several (Bonferroni).
     """
     n = math.floor(effective)
     if grid is None or n < 2:
         return None, None
-    below, above = _most_below(n, p), n - _most_below(n, 1 - p)
+    below, above = _most_below(n, p, comparisons), n - _most_below(n, 1 - p, comparisons)
     # of ranks from 1: the item of rank r has the share (r - 1) / (n - 1) of the others below it
     low = percentile((below - 1) / (n - 1), grid) if below >= 1 else None
     high = percentile(above / (n - 1), grid) if above < n else None
     return low, high
 
 
-def _most_below(n: int, p: float) -> int:
+def _most_below(n: int, p: float, comparisons: int) -> int:
     """Return the largest r such that fewer than r of ``n`` items are below the percentile with at most 2.5 %."""
     if n > _LARGE:
-        return math.floor(n * p - Z_95 * math.sqrt(n * p * (1 - p)))
+        return math.floor(n * p - joint_z(comparisons) * math.sqrt(n * p * (1 - p)))
     total, r = 0.0, 0
-    while r <= n and (total := total + _binomial(r, n, p)) <= _TAIL:
+    while r <= n and (total := total + _binomial(r, n, p)) <= _TAIL / max(comparisons, 1):
         r += 1
     return r
 

@@ -91,6 +91,10 @@ class ClusterSums(NamedTuple):
         at least the number of clusters of equal size. Few clusters of the rarer kind do not show how much clusters differ:
         then clusters are taken to fail as a whole, the less so the more they are (Kish 1965).
         """
+        return self.effective_at(Z_95)
+
+    def effective_at(self, z: float) -> float:
+        """Return ``effective_n`` for an interval of the normal quantile ``z`` in place of the one of 95 %."""
         clusters, n, s, ss, sn, nn = self
         if clusters >= n:
             return n
@@ -98,7 +102,7 @@ class ClusterSums(NamedTuple):
         effect = self._effect()
         spread = 0.0 if s <= 0 or s >= n else min(s * s / ss, (n - s) * (n - s) / (nn - 2 * sn + ss))
         total = effect + 0.7 / (0.7 + spread) * max(0.0, nn / n - effect)
-        return max(equal, n / total * (Z_95 / t_quantile(max(1.0, equal - 1))) ** 2)
+        return max(equal, n / total * (z / t_quantile_at(z, max(1.0, equal - 1))) ** 2)
 
     def _effect(self) -> float:
         """Return the variance between clusters as a multiple of that of independent items, at least 1."""
@@ -111,7 +115,7 @@ class ClusterSums(NamedTuple):
         """Return s of n with its 95 % interval, wider where it is one of several ``comparisons``."""
         if not self.n:
             return Proportion(0, 0, 0.0, 1.0, 0, 1.0)
-        effective = self.effective_n
+        effective = self.effective_at(joint_z(comparisons))
         low, high = interval(self.s, self.n, effective, comparisons)
         return Proportion(int(self.s), int(self.n), low, high, self.clusters, self.n / effective)
 
@@ -164,7 +168,7 @@ def interval(s: float, n: float, effective: float, comparisons: int = 1) -> tupl
 
 def wilson(k: float, n: float, comparisons: int = 1) -> tuple[float, float]:
     """Return the 95 % Wilson interval of k / n, wider by Bonferroni where it is one of several ``comparisons``."""
-    z = NormalDist().inv_cdf(1 - 0.025 / max(comparisons, 1))
+    z = joint_z(comparisons)
     p, zz = k / n, z * z
     middle, half = p + zz / (2 * n), z * math.sqrt(max(0.0, p * (1 - p)) / n + zz / (4 * n * n))
     return (middle - half) / (1 + zz / n), (middle + half) / (1 + zz / n)
@@ -179,6 +183,23 @@ def difference(before: Proportion, after: Proportion) -> tuple[float, float]:
     down = math.hypot(after.share - after.low, before.high - before.share)
     up = math.hypot(after.high - after.share, before.share - before.low)
     return change - down, change + up
+
+
+def joint_z(comparisons: int = 1) -> float:
+    """Return the normal quantile of a 95 % interval; of several ``comparisons``, all of which contain the truth then (Bonferroni)."""
+    return Z_95 if comparisons <= 1 else NormalDist().inv_cdf(1 - 0.025 / comparisons)
+
+
+def t_quantile_at(z: float, df: float) -> float:
+    """Return the quantile of Student's t at the level of the normal quantile ``z``: the exact one of 95 %, times Wallace's ratio.
+
+    Source: Wallace 1959.
+    """
+    return t_quantile(df) * (1.0 if z == Z_95 else _wallace(z, df) / _wallace(Z_95, df))
+
+
+def _wallace(z: float, df: float) -> float:
+    return math.sqrt(df * math.expm1((z * (8 * df + 3) / (8 * df + 1)) ** 2 / df))
 
 
 def t_quantile(df: float) -> float:
