@@ -193,7 +193,7 @@ def joint_z(comparisons: int = 1) -> float:
 def t_quantile_at(z: float, df: float) -> float:
     """Return the quantile of Student's t at the level of the normal quantile ``z``: the exact one of 95 %, times Wallace's ratio.
 
-    Source: Wallace 1959.
+    Wider than exact for ``df`` below 2. Source: Wallace 1959.
     """
     return t_quantile(df) * (1.0 if z == Z_95 else _wallace(z, df) / _wallace(Z_95, df))
 
