@@ -52,253 +52,91 @@
 --   needed          count   labelled conversations that would show an odds ratio of `ratio` in 80 of 100 histories; NULL if unknown
 --   strata          count   agents with conversations of both kinds and both outcomes or one of them
 --   compared        count   comparisons in this answer that have enough data
--- content: all
 -- important: sign, verdict, odds_ratio, low, high, conversations, needed
 -- hidden: with_sign
 -- next: query paths
 -- source: pooled odds ratio: Mantel and Haenszel 1959; interval: Robins, Breslow and Greenland 1986; needed: normal
---   approximation of the log odds ratio; normal quantile of Bonferroni's level: Abramowitz and Stegun 26.2.23;
---   z = 1.959963984540054, (1.959963984540054 + 0.841621233572914)^2 = 7.848879734349086
+--   approximation of the log odds ratio, 5 % and 80 %
+-- reasoner: blame
 WITH outcome AS (
-    SELECT conversation_id, text_key(conversation_id) AS of_conversation, CASE WHEN correct THEN 0.0 ELSE 1.0 END AS lost
-    FROM conversation_labels
-    WHERE correct IS NOT NULL
+    SELECT conversation_id AS of_conversation, CASE WHEN correct THEN 0 ELSE 1 END AS lost FROM conversation_labels WHERE correct IS NOT NULL
 ),
--- numbers instead of texts, which are only compared
-scoped AS NOT MATERIALIZED (
-    SELECT
-        /* by */ tool, /* end by */
-        tool AS called,
-        text_key(conversation_id) AS conversation,
-        text_key(call_id) AS call_number,
-        coalesce(agent, '') AS caller,
-        CAST(arguments AS VARCHAR) AS arguments,
-        text,
-        CAST(result AS VARCHAR) AS result,
-        code,
-        error_type,
-        error_message,
-        ending,
-        call_id,
-        epoch_us(started_at) AS started_us,
-        status,
-        attempt_order(attempt, started_at, span_id) AS place,
-        text_key(span_id) AS span_key,
-        is_finished(status, ending) AS finished
-    FROM attempts
-    WHERE conversation_id IN (SELECT conversation_id FROM outcome)
-      AND ($since IS NULL OR started_at >= $since)
-      AND ($until IS NULL OR started_at < $until)
-      AND ($tool IS NULL OR tool = $tool)
+-- request: a number of the tool, its agent, the conversation and the arguments
+requests AS (
+    SELECT *, text_key(concat(cluster, '|', agent, '|', tool, '|', arguments_key(CAST(arguments AS VARCHAR)))) AS request
+    FROM facts
+    WHERE {window} AND is_last AND arguments IS NOT NULL AND conversation IN (SELECT of_conversation FROM outcome)
+      AND NOT regexp_matches(lower(tool), '(^|[^a-z])(sleep|wait|delay|pause)([^a-z]|$)')
 ),
--- arguments that a tool gets `repeats` times or more in a conversation, so that few rows are counted by distinct calls
-frequent AS (
-    SELECT called, conversation, caller, asked
-    FROM (SELECT called, conversation, caller, arguments_key(arguments) AS asked FROM scoped WHERE arguments IS NOT NULL) AS requests
-    WHERE NOT regexp_matches(lower(called), '(^|[^a-z])(sleep|wait|delay|pause)([^a-z]|$)')
-    GROUP BY called, conversation, caller, asked
-    HAVING count(*) >= $repeats
-),
-requested AS (
-    SELECT *
-    FROM (
-        SELECT *, arguments_key(arguments) AS asked
-        FROM scoped
-        WHERE arguments IS NOT NULL AND conversation IN (SELECT conversation FROM frequent)
-    ) AS in_conversations
-    WHERE (called, conversation, caller, asked) IN (SELECT (called, conversation, caller, asked) FROM frequent)
-),
--- calls with equal arguments, if there are `repeats` or more in a conversation
-asked_again AS (
-    SELECT called, conversation, caller, asked, call_id, min(call_number) AS call_number, min(started_us) AS started_us,
-        arg_max(answered, place) AS answered
-    FROM (
-        SELECT *, answer_key(
-            status, ending, CASE WHEN status = 'error' THEN error_key(code, error_type, error_message) END, text, result,
-            error_message) AS answered
-        FROM requested
-        WHERE (called, conversation, caller, asked) IN (
-            SELECT (called, conversation, caller, asked)
-            FROM requested
-            GROUP BY called, conversation, caller, asked
-            HAVING count(DISTINCT call_id) >= $repeats
-        )
-    ) AS with_answer
-    GROUP BY called, conversation, caller, asked, call_id
+answers AS (
+    SELECT request, call_key, call_started_at, answer_key(
+        status, ending, CASE WHEN status = 'error' THEN error_key(code, error_type, error_message) END, text, CAST(result AS VARCHAR),
+        error_message) AS answered
+    FROM requests
+    WHERE request IN (SELECT request FROM requests GROUP BY request HAVING count(*) >= $repeats)
 ),
 -- run_no: number of the run of equal answers that the call is in
 runs AS (
-    SELECT *, sum(CASE WHEN answered = answered_before THEN 0 ELSE 1 END) OVER (
-        PARTITION BY called, conversation, caller, asked ORDER BY started_us, call_id
-        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-    ) AS run_no
+    SELECT *, sum(CASE WHEN answered = before THEN 0 ELSE 1 END) OVER (
+        PARTITION BY request ORDER BY call_started_at, call_key ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS run_no
     FROM (
-        SELECT *, lag(answered) OVER (PARTITION BY called, conversation, caller, asked ORDER BY started_us, call_id)
-            AS answered_before
-        FROM asked_again
+        SELECT *, lag(answered) OVER (PARTITION BY request ORDER BY call_started_at, call_key) AS before
+        FROM answers
         WHERE answered IS NOT NULL
-    ) AS with_before
+    ) AS in_order
 ),
 -- the calls that close a loop: a run after which no other answer came, and the last `repeats` calls began in the window
 closing AS (
-    SELECT called, conversation, call_number
+    SELECT call_key AS closing_call
     FROM (
         SELECT *,
-            max(run_no) OVER (PARTITION BY called, conversation, caller, asked) AS last_run,
-            row_number() OVER (PARTITION BY called, conversation, caller, asked, run_no ORDER BY started_us, call_id) AS ordinal,
-            started_us - first_value(started_us) OVER (
-                PARTITION BY called, conversation, caller, asked, run_no ORDER BY started_us, call_id
-                ROWS BETWEEN $repeats - 1 PRECEDING AND CURRENT ROW
-            ) AS took_us
+            max(run_no) OVER (PARTITION BY request) AS last_run,
+            lag(call_started_at, $repeats - 1) OVER (PARTITION BY request, run_no ORDER BY call_started_at, call_key) AS began
         FROM runs
     ) AS numbered
-    WHERE run_no = last_run AND ordinal >= $repeats AND took_us <= 1e6 * $window_s
-),
--- most calls have one attempt, and need no search for the last one that finished
-multi_attempt_calls AS (
-    SELECT call_number FROM scoped GROUP BY call_number HAVING count(*) > 1
-),
-retried AS (
-    SELECT /* by names */ tool, /* end by */ called, conversation, call_number, span_key, place
-    FROM scoped
-    WHERE finished AND call_number IN (SELECT call_number FROM multi_attempt_calls)
-),
-replaced AS (
-    SELECT span_key
-    FROM retried
-    WHERE span_key NOT IN (
-        SELECT arg_max(span_key, place) FROM retried GROUP BY /* by names */ tool, /* end by */ called, conversation, call_number
-    )
-),
-judged_attempts AS (
-    SELECT
-        /* by */ tool, /* end by */
-        tool AS called,
-        text_key(conversation_id) AS conversation,
-        text_key(call_id) AS call_number,
-        text_key(span_id) AS span_key,
-        nullif(agent, '') AS caller,
-        CASE WHEN arguments IS NOT NULL THEN 1 END AS is_known,
-        is_finished(status, ending) AS finished,
-        CASE WHEN confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS p,
-        CASE WHEN status = 'error' THEN 1 ELSE 0 END AS is_error,
-        CASE WHEN status = 'error' AND (seen_text IS NOT NULL OR seen_error IS NOT NULL) THEN
-            CASE WHEN coalesce(seen_length, length(seen_text)) = 0 THEN 1
-                 WHEN seen_error THEN 0
-                 WHEN NOT seen_error AND coalesce(strpos(seen_text, nullif(error_message, '')), 0) = 0 THEN 1
-                 ELSE 0 END END AS hidden
-    FROM tool_calls
-    WHERE conversation_id IN (SELECT conversation_id FROM outcome)
-      AND ($since IS NULL OR started_at >= $since)
-      AND ($until IS NULL OR started_at < $until)
-      AND ($tool IS NULL OR tool = $tool)
+    WHERE run_no = last_run AND epoch(call_started_at) - epoch(began) <= $window_s
 ),
 uses AS (
     SELECT
-        /* by names */ tool, /* end by */
-        conversation,
-        coalesce(min(caller), '') AS stratum,
-        max(CASE WHEN finished AND span_key NOT IN (SELECT span_key FROM replaced) THEN is_error END) AS failed,
-        min(CASE WHEN finished THEN p END) AS p,
-        max(CASE WHEN (called, conversation, call_number) IN (SELECT (called, conversation, call_number) FROM closing) THEN 1
-                 WHEN is_known = 1 THEN 0 END) AS repeated,
-        max(hidden) AS hidden
-    FROM judged_attempts
-    GROUP BY /* by names */ tool, /* end by */ conversation
-),
--- is_shown: 1 with the sign, 0 without it, NULL where the conversation is not compared
-signs AS (
-    SELECT /* by names */ tool, /* end by */ conversation, stratum, 'failed' AS sign, failed AS is_shown FROM uses
-    UNION ALL
-    SELECT /* by names */ tool, /* end by */ conversation, stratum, 'low_confidence' AS sign,
-        CASE WHEN p IS NOT NULL THEN CASE WHEN p < $low_below THEN 1 ELSE 0 END END AS is_shown
-    FROM uses
-    UNION ALL
-    SELECT /* by names */ tool, /* end by */ conversation, stratum, 'repeated' AS sign, repeated AS is_shown FROM uses
-    UNION ALL
-    SELECT /* by names */ tool, /* end by */ conversation, stratum, 'laundered' AS sign, hidden AS is_shown FROM uses
-),
--- a: with the sign and failed, b: with it and not failed, c: without it and failed, d: without it and not failed
-tables AS (
-    SELECT
-        /* by names */ tool, /* end by */
-        sign,
-        stratum,
-        sum(is_shown * lost) AS a,
-        sum(is_shown * (1 - lost)) AS b,
-        sum((1 - is_shown) * lost) AS c,
-        sum((1 - is_shown) * (1 - lost)) AS d,
-        CAST(count(*) AS DOUBLE) AS n
-    FROM signs
+        {by},
+        cluster,
+        coalesce(min(nullif(agent, '')), '') AS stratum,
+        min(lost) AS lost,
+        max(CASE WHEN ends_call THEN CASE WHEN failed THEN 1 ELSE 0 END END) AS failed,
+        min(CASE WHEN finished AND confidence BETWEEN 0 AND 1 THEN confidence END) AS sureness,
+        max(CASE WHEN call_key IN (SELECT closing_call FROM closing) THEN 1 WHEN arguments IS NOT NULL THEN 0 END) AS repeated,
+        max(CASE WHEN is_recorded IS NULL THEN NULL WHEN characters = 0 THEN 1 WHEN says_error THEN 0
+            WHEN NOT says_error AND coalesce(strpos(message, nullif(error_message, '')), 0) = 0 THEN 1 ELSE 0 END) AS laundered
+    FROM facts
     JOIN outcome ON of_conversation = conversation
-    WHERE is_shown IS NOT NULL
-    GROUP BY /* by names */ tool, /* end by */ sign, stratum
+    LEFT JOIN (
+        SELECT span_id AS of_span, true AS is_recorded, seen_text AS message, seen_error AS says_error,
+            coalesce(seen_length, length(seen_text)) AS characters
+        FROM tool_calls
+        WHERE status = 'error' AND (seen_text IS NOT NULL OR seen_error IS NOT NULL)
+    ) AS seen ON of_span = span_id
+    WHERE {window}
+    GROUP BY {by}, cluster
 ),
-pooled AS (
-    SELECT
-        /* by names */ tool, /* end by */
-        sign,
-        sum(a) AS a, sum(b) AS b, sum(c) AS c, sum(d) AS d, sum(n) AS n,
-        count(*) FILTER (WHERE (a + b) * (c + d) > 0) AS strata,
-        sum(a * d / n) AS r,
-        sum(b * c / n) AS s,
-        sum((a + d) / n * a * d / n) AS pr,
-        sum((a + d) / n * b * c / n + (b + c) / n * a * d / n) AS ps_qr,
-        sum((b + c) / n * b * c / n) AS qs
-    FROM tables
-    GROUP BY /* by names */ tool, /* end by */ sign
-),
-estimated AS (
-    SELECT *,
-        n < $min_n OR least(least(a + b, c + d), least(a + c, b + d)) < 5 OR r = 0 OR s = 0 AS too_few,
-        CASE WHEN s > 0 THEN r / s END AS odds_ratio,
-        CASE WHEN r > 0 AND s > 0 THEN sqrt(pr / (2 * r * r) + ps_qr / (2 * r * s) + qs / (2 * s * s)) END AS error,
-        -- e: share with the sign; p0: share that fails without it
-        (a + b) / n AS e,
-        c / nullif(c + d, 0) AS p0
-    FROM pooled
-),
-comparisons AS (
-    SELECT count(*) AS compared FROM estimated WHERE NOT too_few
-),
--- z: for all comparisons together
-levels AS (
-    SELECT compared, greatest(1.959963984540054, t - (2.515517 + 0.802853 * t + 0.010328 * t * t)
-        / (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t)) AS z
-    FROM (SELECT compared, sqrt(-2 * ln(0.025 / greatest(compared, 1))) AS t FROM comparisons)
-),
-with_power AS (
-    SELECT *, $ratio * p0 / (1 - p0 + $ratio * p0) AS p1 FROM estimated
+-- shown: 1 with the sign, 0 without it, NULL where the conversation is not compared
+signs AS (
+    SELECT {by}, stratum, lost, 'failed' AS sign, failed AS shown FROM uses
+    UNION ALL
+    SELECT {by}, stratum, lost, 'low_confidence', CASE WHEN sureness < $low_below THEN 1 WHEN sureness IS NOT NULL THEN 0 END FROM uses
+    UNION ALL
+    SELECT {by}, stratum, lost, 'repeated', repeated FROM uses
+    UNION ALL
+    SELECT {by}, stratum, lost, 'laundered', laundered FROM uses
 )
+-- a: with the sign and failed, b: with it and not failed, c: without it and failed, d: without it and not failed
 SELECT
-    /* by names */ tool, /* end by */
+    {by},
     sign,
-    CASE WHEN too_few THEN 'too_few'
-         WHEN ln(odds_ratio) > z * error THEN 'more_often'
-         WHEN ln(odds_ratio) < -z * error THEN 'less_often'
-         WHEN ln(odds_ratio) > 1.959963984540054 * error THEN 'maybe_more_often'
-         WHEN ln(odds_ratio) < -1.959963984540054 * error THEN 'maybe_less_often'
-         ELSE 'unclear' END AS verdict,
-    odds_ratio,
-    CASE WHEN error IS NOT NULL THEN odds_ratio * exp(-1.959963984540054 * error) END AS low,
-    CASE WHEN error IS NOT NULL THEN odds_ratio * exp(1.959963984540054 * error) END AS high,
-    CAST(n AS BIGINT) AS conversations,
-    CAST(a + b AS BIGINT) AS with_sign,
-    a / nullif(a + b, 0) AS failed_with,
-    wilson_low(a, a + b) AS failed_with_low,
-    wilson_high(a, a + b) AS failed_with_high,
-    p0 AS failed_without,
-    wilson_low(c, c + d) AS failed_without_low,
-    wilson_high(c, c + d) AS failed_without_high,
-    CASE WHEN e > 0 AND e < 1 AND p0 > 0 AND p0 < 1 AND $ratio > 0 AND $ratio <> 1 THEN CAST(ceil(
-        7.848879734349086 * (1 / (e * p1 * (1 - p1)) + 1 / ((1 - e) * p0 * (1 - p0))) / power(ln($ratio), 2)) AS BIGINT) END
-        AS needed,
-    strata,
-    compared
-FROM with_power
-CROSS JOIN levels
-ORDER BY
-    CASE WHEN too_few THEN 2 WHEN abs(ln(odds_ratio)) > 1.959963984540054 * error THEN 0 ELSE 1 END,
-    CASE WHEN NOT too_few THEN ln(odds_ratio) - 1.959963984540054 * error END DESC,
-    /* by names */ tool, /* end by */
-    sign
+    stratum,
+    count(*) FILTER (WHERE shown = 1 AND lost = 1) AS a,
+    count(*) FILTER (WHERE shown = 1 AND lost = 0) AS b,
+    count(*) FILTER (WHERE shown = 0 AND lost = 1) AS c,
+    count(*) FILTER (WHERE shown = 0 AND lost = 0) AS d
+FROM signs
+WHERE shown IS NOT NULL
+GROUP BY ALL

@@ -17,6 +17,7 @@ import numpy as np
 from tooltrace.analysis.catalog import find
 from tooltrace.store.database import hashes
 from tooltrace.store.database.migrations import create
+from tooltrace.store.result import read
 
 AGENTS = ((0.3, 0.2), (0.5, 0.4))
 """Two agents: the share of conversations with a failed call, and the share that fails among the others."""
@@ -70,12 +71,13 @@ def measure(conversations: int, ratio: float, histories: int) -> Line:
     con.register("rows", rows)
     con.execute(HISTORY)
     hashes.refresh(con)
-    query = find("blame")
     given = {"ratio": ratio} if ratio != 1 else {}
-    found = con.execute(
-        f"SELECT low, high, needed, verdict = 'too_few' FROM ({query.render(None)}) WHERE sign = 'failed'",
-        query.bind(**given),
-    ).fetchall()
+    answer = read(con, find("blame").statement(**given))
+    found = [
+        (row["low"], row["high"], row["needed"], row["verdict"] == "too_few")
+        for row in answer.dicts()
+        if row["sign"] == "failed"
+    ]
     con.close()
     known = [(low, high, needed) for low, high, needed, few in found if not few]
     return Line(
