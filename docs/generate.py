@@ -34,6 +34,7 @@ from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Rec
 from tooltrace.otel.catalog import ATTRIBUTES, SOURCES, Attribute, Signal
 from tooltrace.store.database.documented_tables import documented_tables
 from tooltrace.store.database.macros import MACROS
+from tooltrace.store.result import ALL_CONTENT
 
 REFERENCE = Path(__file__).parent / "reference"
 LEVELS = ("required", "conditionally required", "recommended", "opt-in", "custom")
@@ -200,9 +201,20 @@ def _query(query: Query) -> str:
         parts.append(table(("parameter", "type", "default", "meaning"), rows))
     columns = [(f"`{column.name}`", column.unit, safe(column.meaning)) for column in header.columns]
     parts.append(table(("column", "unit", "meaning"), columns))
+    parts.append(_content(header.content))
     parts.append(f"Next: `tooltrace {header.next}`" if header.next else "")
     parts.append(f"Source: {safe(header.source)}" if header.source else "")
     return "\n\n".join(filter(None, parts))
+
+
+def _content(columns: tuple[str, ...]) -> str:
+    """Return what the query says about calls whose content was removed."""
+    if not columns:
+        return ""
+    if columns == ALL_CONTENT:
+        return "Begins on the first day of which [all content](../how-to/retention.md) is there."
+    names = ", ".join(f"`{name}`" for name in columns)
+    return f"Unknown where [content was removed](../how-to/retention.md): {names}."
 
 
 def _grouping(query: Query) -> str:

@@ -239,3 +239,8 @@ def test_what_was_removed_is_known_after_every_rewriting(
         assert len(found) == 4
         assert query_store(store, "recent", since=at(0)).note == f"{note}: message is unknown for them."
         assert query_store(store, "recent", since=at(5)).note == query_store(store, "failure_rate").note == ""
+        for call_id, said in (("c1", note), ("c8", "")):  # a query without a window tells by the calls that it found
+            shown = CliRunner().invoke(cli, ["show", call_id, "--store", str(store)])
+            assert shown.exit_code == 0
+            assert shown.stderr.startswith(said)
+            assert bool(shown.stderr) == bool(said)

@@ -130,6 +130,8 @@ def _print(
     out = console()
     for line in lines(result.dicts()):
         print_wrapped(out, line, indent=len(line.plain) - len(line.plain.lstrip()) + more)
+    if result.note:
+        click.echo(result.note, err=True)
 
 
 def _ambiguous(given: str, rows: list[dict[str, Any]]) -> str:

@@ -110,7 +110,7 @@ class Report:
 
     @property
     def notes(self) -> list[str]:
-        """The notes of the results on pruned calls, each once."""
+        """The notes of the results on removed content, each once."""
         parts = (self.figures, self.gap, self.tools, self.sparks, *self.overview, *self.of_tool, self.comparison)
         return sorted({part.result.note for part in parts if part is not None and part.result.note})
 

@@ -28,8 +28,9 @@ async def call(request: Request) -> Response:
 async def call_data(request: Request, call_id: str) -> dict[str, Any]:
     """Return all data about a call, by its id or a span id. Raises HTTPException if there is none."""
     cache = app_state(request).cache
-    found = (await cache.query("call", id=call_id)).dicts() if call_id else []
-    if not found:
+    result = await cache.query("call", id=call_id) if call_id else None
+    found = result.dicts() if result else []
+    if result is None or not found:
         raise HTTPException(
             404,
             f"no call or span has an id that begins with {call_id!r}"
@@ -47,6 +48,7 @@ async def call_data(request: Request, call_id: str) -> dict[str, Any]:
         "requested_id": call_id,
         "others": [row for row in found if row["place"] != place and row["attempt"] == 1],
         "attempts": attempts,
+        "note": result.note,
         "target": target,
         "bars": bars(attempts),
         "labels": labels,

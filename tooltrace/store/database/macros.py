@@ -17,8 +17,7 @@ holds then, a query does this:
 
 Clusters that are neighbours in time may be alike too. Then 2. has ``first``, the start of the cluster's first attempt, and
 before 3. a CTE orders the clusters by it: ``lag(s) AS s_before`` and ``lag(n) AS n_before``. Clusters of one call, and those
-that start in the same microsecond, are left out of the order: both are NULL. Rollups know the first attempt of a cluster, but not
-the first one with a label: ``first`` must not depend on it. 3. adds ``sum(s * s_before) AS ss_next, sum(s * n_before + n * s_before)
+that start in the same microsecond, are left out of the order: both are NULL. 3. adds ``sum(s * s_before) AS ss_next, sum(s * n_before + n * s_before)
 AS sn_next, sum(n * n_before) AS nn_next``, and ``chained_n`` takes the place of ``effective_n``. ``chained_clusters``
 does all of 3. for one share.
 

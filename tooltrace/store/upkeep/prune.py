@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import duckdb
 
@@ -31,11 +31,6 @@ _COMPRESSED_SHARE: Final = 0.25
 """Part of the bytes of long texts that their compression saves, against the engine's own choice."""
 _COMPRESSED_BYTES: Final = 13
 """Bytes that the compression of long texts costs a row without them: two blocks for each column of a row group."""
-_BYTES: Final = " + ".join(
-    f"coalesce(strlen(CAST({quote_identifier(name)} AS VARCHAR)), 0)" for name in CONTENT[ATTEMPTS]
-)
-"""Bytes of the content of an attempt."""
-
 _DELETED_CALLS: Final = """
 CREATE OR REPLACE TEMP TABLE deleted_calls AS
 SELECT call_hash FROM attempts GROUP BY call_hash HAVING max(started_at) < $before
@@ -90,8 +85,7 @@ def _prune_once(paths: StorePaths, policy: PrunePolicy, *, dry_run: bool) -> Pru
         con.execute(f"ATTACH {quote_literal(str(paths.database))} AS {SOURCE} (READ_ONLY)")
         con.execute(f"USE {SOURCE}")
         content_before, rows_before = _days(con, policy, size)
-        report = _examine(con, content_before, rows_before, size)
-        compressed = content_before is None or _should_compress(con, content_before)
+        report, compressed = _examine(con, content_before, rows_before, size)
     except duckdb.Error as error:
         raise explained(error, paths.database) from error
     finally:
@@ -131,7 +125,7 @@ def _days_of_size(con: DuckDBPyConnection, share: float) -> tuple[date | None, d
     The rows of the last day stay in any case. Content goes first.
     """
     days = con.execute(
-        f'SELECT CAST(started_at AS DATE) AS "day", sum({_BYTES}), {_ROW_BYTES} * count(*) FROM attempts GROUP BY ALL '
+        f'SELECT CAST(started_at AS DATE) AS "day", sum({_bytes(ATTEMPTS)}), {_ROW_BYTES} * count(*) FROM attempts GROUP BY ALL '
         'ORDER BY "day" DESC'
     ).fetchall()
     budget = share * sum(content + rows for _, content, rows in days)
@@ -153,44 +147,51 @@ def _days_of_size(con: DuckDBPyConnection, share: float) -> tuple[date | None, d
     return days[0][0], rows_from if every_row > budget else None
 
 
-def _examine(con: DuckDBPyConnection, content_before: date | None, rows_before: date | None, size: int) -> PruneReport:
-    """Return what would be removed from the database attached as ``source``; its new size is an estimate."""
-    emptied, deleted, share = {}, {}, 0.0
+def _examine(
+    con: DuckDBPyConnection, content_before: date | None, rows_before: date | None, size: int
+) -> tuple[PruneReport, bool]:
+    """Return what would be removed from the database in use, and whether to compress the long texts that are left.
+
+    The new size is an estimate.
+    """
+    emptied, deleted = {}, {}
+    bytes_after, compressed = size, True
     if content_before is not None:
         _create_tables(con, content_before, rows_before)
         kept = _kept(content_before, rows_before)
         for name, condition in kept.items():
-            deleted[name] = _number(con, f"SELECT count(*) FROM {name} WHERE ({condition}) IS NOT TRUE")
+            deleted[name] = con.execute(f"SELECT count(*) FROM {name} WHERE ({condition}) IS NOT TRUE").fetchall()[0][0]
         for table, names in CONTENT.items():
-            known = " OR ".join(f"{quote_identifier(name)} IS NOT NULL" for name in names)
-            emptied[table.name] = _number(
-                con,
-                f"SELECT count(*) FROM {table.name} WHERE {_is_old(table, content_before)} AND ({known}) "
-                f"AND ({kept.get(table.name, 'true')}) IS TRUE",
-            )
-        rows_left = kept.get(ATTEMPTS.name, "true")
-        share = _number(
-            con,
-            f"SELECT coalesce(sum(CASE WHEN NOT ({rows_left}) THEN {_BYTES} + {_ROW_BYTES} "
-            f"WHEN {_is_old(ATTEMPTS, content_before)} THEN {_BYTES} ELSE 0 END) / sum({_BYTES} + {_ROW_BYTES}), 0) FROM attempts",
-        )
-    return PruneReport(
+            found = con.execute(
+                f"""
+SELECT
+    count(*) FILTER (WHERE stays AND is_old AND is_known),
+    coalesce(sum(bytes), 0),
+    coalesce(sum(bytes) FILTER (WHERE stays AND NOT is_old), 0),
+    count(*),
+    count(*) FILTER (WHERE stays),
+    count(*) FILTER (WHERE stays AND is_old)
+FROM (
+    SELECT {_is_old(table, content_before)} AS is_old, ({kept.get(table.name, "true")}) IS TRUE AS stays,
+        {" OR ".join(f"{quote_identifier(name)} IS NOT NULL" for name in names)} AS is_known, {_bytes(table)} AS bytes
+    FROM {table.name}
+)
+"""
+            ).fetchall()[0]
+            emptied[table.name], content, content_left, rows, rows_left, rows_emptied = found
+            if table is ATTEMPTS:
+                before, after = content + _ROW_BYTES * rows, content_left + _ROW_BYTES * rows_left
+                bytes_after = size * after // before if before else size
+                compressed = bool(_COMPRESSED_SHARE * content_left >= _COMPRESSED_BYTES * rows_emptied)
+    report = PruneReport(
         content_before=content_before,
         rows_before=rows_before,
-        emptied={name: rows for name, rows in emptied.items() if rows},
-        deleted={name: rows for name, rows in deleted.items() if rows},
+        emptied={name: count for name, count in emptied.items() if count},
+        deleted={name: count for name, count in deleted.items() if count},
         bytes_before=size,
-        bytes_after=int(size * (1 - share)),
+        bytes_after=int(bytes_after),
     )
-
-
-def _should_compress(con: DuckDBPyConnection, content_before: date) -> bool:
-    """Whether the compression of long texts saves more on the content that is left than it costs rows without content."""
-    content, rows = con.execute(
-        f"SELECT coalesce(sum({_BYTES}) FILTER (WHERE NOT {_is_old(ATTEMPTS, content_before)}), 0), "
-        f"count(*) FILTER (WHERE {_is_old(ATTEMPTS, content_before)}) FROM attempts"
-    ).fetchall()[0]
-    return bool(_COMPRESSED_SHARE * content >= _COMPRESSED_BYTES * rows)
+    return report, compressed
 
 
 def _create_tables(con: DuckDBPyConnection, content_before: date, rows_before: date | None) -> None:
@@ -202,6 +203,11 @@ def _create_tables(con: DuckDBPyConnection, content_before: date, rows_before: d
     if rows_before is not None:
         con.execute(_DELETED_CALLS, {"before": rows_before})
         con.execute(_DELETED)
+
+
+def _bytes(table: Table) -> str:
+    """Return the expression of the bytes of a row's content."""
+    return " + ".join(f"coalesce(strlen(CAST({quote_identifier(name)} AS VARCHAR)), 0)" for name in CONTENT[table])
 
 
 def _is_old(table: Table, day: date) -> str:
@@ -256,8 +262,3 @@ def _kept(content_before: date, rows_before: date | None) -> dict[str, str]:
 
 def _sum(some: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
     return {name: some.get(name, 0) + others.get(name, 0) for name in {**some, **others}}
-
-
-def _number(con: DuckDBPyConnection, sql: str) -> Any:
-    row = con.execute(sql).fetchone()
-    return 0 if row is None else row[0]
