@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.stores import create_empty_store
 from tooltrace.core.records import Json, Outcome, Span
 from tooltrace.server.value_view import FRONT, render_markdown, view_value
+from tooltrace.store.upkeep.prune import prune
+from tooltrace.store.upkeep.retention import PrunePolicy
 
-from .conftest import call
+from .conftest import call, write
 
 
 def test_the_failure_stands_before_arguments_and_attempts(shown):
@@ -252,3 +255,12 @@ def test_a_damaged_queue_in_the_address_does_no_harm(shown, queue):
     client = shown(one)
     assert client.get("/label", params={"queue": queue}).status_code == 200
     assert client.get("/call", params={"id": one.span_id, "queue": queue}).status_code == 200
+
+
+def test_a_call_says_that_its_content_was_removed(shown, tmp_path):
+    one = call(arguments=Json('{"id": 7}'))
+    store = tmp_path / "shown.duckdb"
+    write(create_empty_store(store), one)
+    prune(store, PrunePolicy(before=datetime.now(UTC) + timedelta(days=2)))
+    text = shown().get("/call", params={"id": one.span_id}).text
+    assert "was removed by the retention of the store" in text
