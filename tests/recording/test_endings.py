@@ -35,7 +35,9 @@ from tests.recording.shared_endings import Calls, R, one, raises
         (raises(GeneratorExit()), "abandoned", None, None),
     ],
 )
-def test_endings(calls: Calls, tool: Any, ending: str, status: str | None, code: str | None) -> None:
+def test_an_attempt_is_one_record_however_it_ends(
+    calls: Calls, tool: Any, ending: str, status: str | None, code: str | None
+) -> None:
     try:
         tt.trace_tool(tool)()
     except BaseException:  # noqa: BLE001, S110

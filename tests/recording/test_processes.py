@@ -116,7 +116,7 @@ def test_an_open_generator_at_exit_is_silent(tmp_path: Path) -> None:
 
 @pytest.mark.processes
 @pytest.mark.parametrize("warm", [False, True])
-def test_fork(tmp_path: Path, warm: bool) -> None:
+def test_a_forked_child_records_its_own_calls_alone(tmp_path: Path, warm: bool) -> None:
     found, _ = program(
         tmp_path,
         TOOLS
