@@ -24,6 +24,7 @@ from tooltrace.delivery.backfill import Progress, ProgressFile, Replay, export_t
 from tooltrace.errors import StoreError, StoreMissing
 from tooltrace.exporters.protocol import Unavailable
 from tooltrace.redact.snapshot import Json
+from tooltrace.store.database.rewrite import rewrite
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.fold.fold import fold
 from tooltrace.store.journal.delivery_cursors import DestinationFiles
@@ -96,6 +97,17 @@ def test_a_recreated_database_is_detected(paths: StorePaths) -> None:
         con.execute("DELETE FROM attempts WHERE call_id = 'c3'")
     with pytest.raises(StoreError, match="start the export again"):
         read(History(paths), places=place)
+
+
+@pytest.mark.parametrize("keep", [{}, {"attempts": "call_id NOT IN ('c1', 'c2')"}])
+def test_an_export_goes_on_after_a_rewrite_of_the_database(paths: StorePaths, keep: dict[str, str]) -> None:
+    write(paths, *(made(number) for number in range(6)))
+    parts = History(paths, batch=3).batches()
+    file = ProgressFile.of(DestinationFiles.of(paths, "otlp"), "question")
+    file.save(Progress(places=next(parts).places))
+    parts.close()
+    rewrite(paths, keep=keep)
+    assert read(History(paths), places=file.load().places) == [made(number) for number in range(3, 6)]
 
 
 def test_a_missing_store_has_no_history(paths: StorePaths) -> None:

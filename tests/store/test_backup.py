@@ -161,7 +161,7 @@ def test_records_forgotten_since_the_backup_stay_forgotten(tmp_path: Path, store
 @pytest.mark.parametrize(
     "step",
     [
-        *("backup._copy", "Path.replace"),
+        *("backup.rewrite", "Path.replace"),
         pytest.param("backup._keep_aside", marks=pytest.mark.simulations),
     ],
 )

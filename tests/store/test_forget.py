@@ -329,7 +329,8 @@ def test_a_kill_at_any_step_leaves_a_store_that_the_next_fold_or_command_complet
     journal.write(encode(call(30)) + b"".join(map(encode, secret_records(110))))
     run(
         "import os, signal\n"
-        "from tooltrace.store.erase import blanking, erasure, replay_positions, tombstones; from tooltrace.store.upkeep import forget; from tooltrace.store.database import recovery, rewrite\n"
+        "from tooltrace.store.database import recovery, replay_positions, rewrite\n"
+        "from tooltrace.store.erase import blanking, erasure, tombstones\nfrom tooltrace.store.upkeep import forget\n"
         f"{step} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
         "forget.forget(paths, forget.Selection(conversation_id='secret'))",
         code_expected=-signal.SIGKILL,

@@ -16,6 +16,7 @@ from tooltrace.store.database import hashes
 from tooltrace.store.database.connection import attach, checkpoint, connect, detach, explained
 from tooltrace.store.database.content import content_since, set_content_since
 from tooltrace.store.database.migrations import create
+from tooltrace.store.database.replay_positions import ReplayPositions
 from tooltrace.store.database.schema import (
     ATTEMPTS,
     META,
@@ -65,7 +66,8 @@ def rewrite(
     ``columns``: for a table's name, the SQL expression of each column that changes, by the column's name.
     ``prepare``: a function that is called with the connection before rows are copied. It can read the old database as
     ``source``, add rows to the new one as ``store``, and create what the conditions and expressions need.
-    ``to``: write the copy there, and leave the database of ``paths`` as it is. ``compressed``: see ``create``.
+    ``to``: write the copy there, and leave the database of ``paths`` as it is. Otherwise the exports of the history go on
+    where they stopped, though rows before that are gone or changed. ``compressed``: see ``create``.
     The caller must hold the lock exclusively and must have folded, so that the schema is current. A kill at any moment
     leaves either the old or the new database. Raises StoreError where the database cannot be read or the copy cannot
     be written; the database is then unchanged.
@@ -76,20 +78,24 @@ def rewrite(
             "database; make sure that the disk has space, and run the command again"
         )
     target = to or paths
+    positions = ReplayPositions(paths)
     try:
         sweep_file(target.database)
         with PrivateFolder(target.database.parent, target.database.name) as folder:
             copy = StorePaths.of(folder.path / target.database.name)
             old = paths.database.stat()
-            deleted = _copy(paths, copy, keep or {}, columns or {}, prepare, compressed)
+            deleted = _copy(paths, copy, keep or {}, columns or {}, prepare, positions, compressed)
             # before the renaming: after a power cut, the name must not lead to a file without content
             _sync(copy)
-            copy.database.chmod(stat.S_IMODE(old.st_mode))
-            with contextlib.suppress(PermissionError):  # only root may give a file to another owner
-                os.chown(copy.database, old.st_uid, old.st_gid)
+            if to is None:  # a copy elsewhere is this user's alone
+                copy.database.chmod(stat.S_IMODE(old.st_mode))
+                with contextlib.suppress(PermissionError):  # only root may give a file to another owner
+                    os.chown(copy.database, old.st_uid, old.st_gid)
             after = copy.database.stat().st_size
             copy.database.replace(target.database)
         sync_directory(target.database.parent)
+        if to is None:
+            positions.write()
     except duckdb.Error as error:
         raise explained(error, paths.database) from error
     except OSError as error:
@@ -103,6 +109,7 @@ def _copy(
     keep: Mapping[str, str],
     columns: Mapping[str, Mapping[str, str]],
     prepare: Callable[[DuckDBPyConnection], None],
+    positions: ReplayPositions,
     compressed: bool,
 ) -> dict[str, int]:
     con = connect(paths)
@@ -112,6 +119,7 @@ def _copy(
         create(con, compressed=compressed)
         set_content_since(con, content_since(con, SOURCE))
         prepare(con)
+        positions.read(con, keep, SOURCE)
         names = [table.name for table in TABLES if table not in (META, REPEATED_CALLS)]
         deleted = {name: _copy_table(con, name, keep.get(name), columns.get(name, {})) for name in names}
         hashes.find_repeated(con)  # not copied: nothing of a deleted call is left

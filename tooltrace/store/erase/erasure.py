@@ -9,7 +9,7 @@ import contextlib
 import logging
 import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Final
 from tooltrace.errors import StoreError
 from tooltrace.store.database import recovery
 from tooltrace.store.database.connection import checkpoint, opened
-from tooltrace.store.database.rewrite import SOURCE, rewrite
+from tooltrace.store.database.rewrite import RewriteReport, rewrite
 from tooltrace.store.database.schema import RECORDS, STORE
 from tooltrace.store.erase import tombstones
 from tooltrace.store.erase.blanking import Change, change_lines
-from tooltrace.store.erase.replay_positions import ReplayPositions
 from tooltrace.store.erase.tombstones import Tombstones, digest
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.files.syncing import sync_directory
@@ -140,15 +139,7 @@ def update_fingerprints(con: DuckDBPyConnection, paths: StorePaths, names: Colle
 
 
 def _erase_rows(paths: StorePaths, found: Tombstones, report: ErasureReport) -> None:
-    positions = ReplayPositions(paths)
-    keep = kept(found)
-
-    def prepare(con: DuckDBPyConnection) -> None:
-        found.prepare(con)
-        positions.read(con, keep, SOURCE)
-
-    rewritten = rewrite(paths, keep=keep, prepare=prepare)
-    positions.write()
+    rewritten = rewrite(paths, keep=kept(found), prepare=found.prepare)
     report.rows = dict(rewritten.deleted)
     report.bytes_before, report.bytes_after = rewritten.bytes_before, rewritten.bytes_after
 
@@ -165,20 +156,39 @@ def _erase_copies(paths: StorePaths, found: Tombstones, report: ErasureReport) -
     The readable rows of a damaged database are in the database since its quarantine.
     """
     latest = max(one.at for one in found.entries.values() if one.id in found.pending)
-    for path in (*recovery.quarantined_files(paths), *recovery.replaced_files(paths)):
-        if _time_of(path) > latest:
-            continue
+    copies = [path for path in older_copies(paths) if _time_of(path) <= latest]
+    report.rewritten, report.removed, remaining = rewrite_copies(
+        copies, lambda copy: rewrite(copy, keep=kept(found), prepare=found.prepare)
+    )
+    report.remaining += [f"{path} may still have the records: {reason}" for path, reason in remaining]
+
+
+def older_copies(paths: StorePaths) -> list[Path]:
+    """Return the quarantined and replaced databases of a store, with their write-ahead logs."""
+    return [*recovery.quarantined_files(paths), *recovery.replaced_files(paths)]
+
+
+def rewrite_copies(
+    copies: Sequence[Path], change: Callable[[StorePaths], RewriteReport]
+) -> tuple[list[str], list[str], list[tuple[Path, str]]]:
+    """Apply ``change`` to ``copies`` of a database, and remove those that it cannot rewrite.
+
+    Returns the names of the rewritten and of the removed ones, and those that remain, each with the reason.
+    """
+    rewritten, removed, remaining = [], [], []
+    for path in copies:
         try:
             if path.suffix == ".wal":
                 raise StoreError("a write-ahead log cannot be rewritten")
-            rewrite(StorePaths.of(path), keep=kept(found), prepare=found.prepare)
-            report.rewritten.append(path.name)
+            change(StorePaths.of(path))
+            rewritten.append(path.name)
         except StoreError:
             try:
                 path.unlink(missing_ok=True)
-                report.removed.append(path.name)
+                removed.append(path.name)
             except OSError as error:
-                report.remaining.append(f"{path} may still have the records: {error.strerror or error}")
+                remaining.append((path, error.strerror or str(error)))
+    return rewritten, removed, remaining
 
 
 def _time_of(path: Path) -> datetime:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -14,7 +13,6 @@ from tooltrace.store.database.connection import opened
 from tooltrace.store.database.migrations import checked_schema
 from tooltrace.store.database.rewrite import RewriteReport, rewrite
 from tooltrace.store.erase import erasure, tombstones
-from tooltrace.store.erase.tombstones import Tombstones
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.files.scratch import PrivateFolder
 from tooltrace.store.files.syncing import sync_directory
@@ -105,7 +103,9 @@ def restore(
         copy_tombstones(source, paths)
         with PrivateFolder(paths.database.parent, paths.database.name) as folder:
             copy = folder.path / paths.database.name
-            _copy(source, copy, tombstones.load(paths))
+            # without the records that are forgotten: no kill and no power cut brings them back
+            forgotten = tombstones.load(paths)
+            rewrite(source, keep=erasure.kept(forgotten), prepare=forgotten.prepare, to=StorePaths.of(copy))
             aside = _keep_aside(paths)
             copy.replace(paths.database)
         sync_directory(
@@ -129,18 +129,6 @@ def _require_store(paths: StorePaths) -> None:
     with opened(paths, read_only=True) as con:
         if checked_schema(con, paths.database) is None:
             raise StoreError(f"{paths.database} is a database, but not a store of tooltrace; nothing was changed")
-
-
-def _copy(source: StorePaths, target: Path, forgotten: Tombstones) -> None:
-    """Copy the database without the records that are forgotten: no kill and no power cut brings them back."""
-    if forgotten:
-        rewrite(source, keep=erasure.kept(forgotten), prepare=forgotten.prepare, to=StorePaths.of(target))
-        return
-    fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with source.database.open("rb") as old, os.fdopen(fd, "wb") as new:
-        shutil.copyfileobj(old, new, 1 << 20)
-        new.flush()
-        os.fsync(new.fileno())
 
 
 def _keep_aside(paths: StorePaths) -> Path | None:

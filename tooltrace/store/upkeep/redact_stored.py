@@ -15,16 +15,13 @@ from msgspec.structs import replace
 
 from tooltrace.core.fields import Field, fields_of
 from tooltrace.core.records import Record, ToolCall
-from tooltrace.errors import StoreError
 from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.snapshot import Json
-from tooltrace.store.database import recovery
 from tooltrace.store.database.connection import MEMORY_CATALOG, opened
-from tooltrace.store.database.rewrite import SOURCE, rewrite
+from tooltrace.store.database.rewrite import SOURCE, RewriteReport, rewrite
 from tooltrace.store.database.schema import ATTEMPTS, RECORDS, STORE, quote_identifier, quote_literal
-from tooltrace.store.erase.erasure import change_journals, refresh_fingerprints
-from tooltrace.store.erase.replay_positions import ReplayPositions
+from tooltrace.store.erase.erasure import change_journals, older_copies, refresh_fingerprints, rewrite_copies
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.fold.locked_fold import fold_locked
 from tooltrace.store.journal.line_format import KINDS
@@ -79,11 +76,14 @@ def redact_stored(
         fold_locked(paths)
         report = _count(paths, redaction)
         if not dry_run and report.values:
-            _rewrite(paths, redaction, report)
+            rewritten = _rewrite(paths, redaction)
+            report.bytes_before, report.bytes_after = rewritten.bytes_before, rewritten.bytes_after
         report.lines = change_journals(paths, change_of(redaction), report.remaining, dry_run=dry_run)
         if not dry_run:
             refresh_fingerprints(paths, report.lines)
-            _redact_copies(paths, redaction, report)
+            changed, removed, remaining = rewrite_copies(older_copies(paths), lambda copy: _rewrite(copy, redaction))
+            report.copies = sorted(changed + removed)
+            report.remaining += [f"{path} may still have secrets: {reason}" for path, reason in remaining]
         return report
     finally:
         lock.release()
@@ -141,16 +141,8 @@ def _count(paths: StorePaths, redaction: Redaction) -> RedactReport:
         return RedactReport(values=dict(found), exports=[each for each in load_exports(con) if each.path.exists()])
 
 
-def _rewrite(paths: StorePaths, redaction: Redaction, report: RedactReport) -> None:
-    positions = ReplayPositions(paths)
-
-    def prepare(con: DuckDBPyConnection) -> None:
-        _prepare(con, redaction)
-        positions.read(con, {}, SOURCE)
-
-    rewritten = rewrite(paths, columns=_columns(), prepare=prepare)
-    positions.write()
-    report.bytes_before, report.bytes_after = rewritten.bytes_before, rewritten.bytes_after
+def _rewrite(paths: StorePaths, redaction: Redaction) -> RewriteReport:
+    return rewrite(paths, columns=_columns(), prepare=lambda con: _prepare(con, redaction))
 
 
 def _prepare(con: DuckDBPyConnection, redaction: Redaction) -> None:
@@ -218,19 +210,3 @@ def change_of(redaction: Redaction) -> Callable[[Record], Record]:
         return replace(record, **changed)
 
     return change
-
-
-def _redact_copies(paths: StorePaths, redaction: Redaction, report: RedactReport) -> None:
-    """Rewrite the quarantined and replaced databases, or remove those that cannot be rewritten."""
-    for path in (*recovery.quarantined_files(paths), *recovery.replaced_files(paths)):
-        try:
-            if path.suffix == ".wal":
-                raise StoreError("a write-ahead log cannot be rewritten")
-            rewrite(StorePaths.of(path), columns=_columns(), prepare=lambda con: _prepare(con, redaction))
-        except StoreError:
-            try:
-                path.unlink(missing_ok=True)
-            except OSError as error:
-                report.remaining.append(f"{path} may still have secrets: {error.strerror or error}")
-                continue
-        report.copies.append(path.name)
