@@ -59,11 +59,13 @@ class Ledger:
         lost = {reason: count for reason, count in losses.items() if reason not in ABOUT_DELIVERY}
         self._sum("offered", offered, stored=stored, **lost)
         self.trial.stored, self.trial.counted = stored, sum(lost.values())
-        ends = time.monotonic() + DELIVERY_SECONDS
+        settled, moved = 0, time.monotonic()
         while True:
             delivered = self._delivered + len(self._receiver.spans)
             refused = {reason: count for reason, count in self._losses().items() if reason in ABOUT_DELIVERY}
-            if delivered + sum(refused.values()) >= stored or time.monotonic() > ends:
+            if delivered + sum(refused.values()) > settled:
+                settled, moved = delivered + sum(refused.values()), time.monotonic()
+            if settled >= stored or time.monotonic() - moved > DELIVERY_SECONDS:
                 break
             time.sleep(0.2)
         self._sum("stored", stored, delivered=delivered, **refused)

@@ -11,9 +11,9 @@ from tests.campaign.processes import Agent, reader
 from tests.campaign.trial import Stored, Trial, checked
 from tooltrace.errors import StoreError
 
-ANSWER_SECONDS = 30
+ANSWER_SECONDS = 300
 """Maximum seconds for an answer or an error: the limit of a wait is 10 s, the rest is for a busy machine."""
-CALL_SECONDS = 20
+CALL_SECONDS = 300
 """Maximum seconds of a call while another process is stopped."""
 
 

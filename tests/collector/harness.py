@@ -10,12 +10,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "docs" / "collector"
@@ -34,15 +35,6 @@ def free_port() -> int:
         with socket.socket() as sock, suppress(OSError):
             sock.bind(("127.0.0.1", port))
             return port
-
-
-def until(done: Callable[[], Any], seconds: float, what: str) -> Any:
-    """Return the first true value of ``done()``. Raises AssertionError after ``seconds``."""
-    end = time.monotonic() + seconds
-    while not (found := done()):
-        assert time.monotonic() < end, f"{what}: not after {seconds} s"
-        time.sleep(0.02)
-    return found
 
 
 @dataclass
@@ -76,7 +68,7 @@ class Collector:
             assert self.process.poll() is None, text.decode()
             return READY in text
 
-        until(is_ready, 120, "the collector takes requests")
+        until(is_ready)
 
     def kill(self) -> None:
         """As the kernel does it when memory is short."""

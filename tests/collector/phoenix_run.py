@@ -19,7 +19,8 @@ import tooltrace as tt
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.collector.harness import Collector, free_port, quiet, until
+from tests.collector.harness import Collector, free_port, quiet
+from tests.waiting import until
 
 CALLS = 40
 
@@ -44,7 +45,7 @@ def phoenix(python: str, folder: Path) -> Any:
         process = subprocess.Popen(command, env={**os.environ, **own}, stdout=log, stderr=log)
     try:
         address = f"http://127.0.0.1:{port}"
-        until(lambda: process.poll() is not None or get(f"{address}/healthz"), 600, "Phoenix answers")
+        until(lambda: process.poll() is not None or get(f"{address}/healthz"))
         assert process.poll() is None, (folder / "phoenix.log").read_text()
         yield address
     finally:
@@ -57,9 +58,7 @@ def shown(address: str, project: str, store: Path) -> Any:
     with tt.connect(store) as db:
         attempts = db.execute("SELECT count(*) FROM tool_calls").fetchall()[0][0]
     spans = f"{address}/v1/projects/{project}/spans?limit=1000"
-    body = until(
-        lambda: (found := get(spans)).count(b'"span_id"') >= attempts and found, 60, f"Phoenix shows {project}"
-    )
+    body = until(lambda: (found := get(spans)).count(b'"span_id"') >= attempts and found)
     return json.loads(body)["data"]
 
 

@@ -14,8 +14,9 @@ from urllib.request import urlopen
 import pytest
 
 from tests.collector.conftest import receivers
-from tests.collector.harness import PAGE, Collector, free_port, until
+from tests.collector.harness import PAGE, Collector, free_port
 from tests.collector.test_demo import ELSEWHERE, LATER, ROW, rows
+from tests.waiting import until
 from tooltrace.otel import attributes as names
 
 CALLS = 200
@@ -48,7 +49,7 @@ def kept(otelcol: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     collector = Collector(otelcol, "to-clickhouse.yaml", folder, {"CLICKHOUSE": f"http://127.0.0.1:{port}"}, plain)
     ask, store = asking(port), folder / "t.duckdb"
     try:
-        until(lambda: alive(ask), 120, "the engine answers")
+        until(lambda: alive(ask))
         collector.start()
         demo = [sys.executable, str(Path(__file__).with_name("demo_through_sdk.py")), str(CALLS), str(store)]
         subprocess.run(demo, env={**collector.environment("grpc"), "OTEL_EXPORTER_OTLP_TIMEOUT": "60"}, check=True)

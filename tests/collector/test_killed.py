@@ -7,8 +7,9 @@ from collections import Counter
 import pytest
 
 from tests.collector.conftest import MakeApplication, MakeCollector
-from tests.collector.harness import Collector, until
+from tests.collector.harness import Collector
 from tests.collector.test_demo import rows
+from tests.waiting import until
 
 BATCH = 512
 """Records that go in one request, at most."""
@@ -34,14 +35,14 @@ def test_away_for_a_while(collector: MakeCollector, application: MakeApplication
     one = collector("to-file.yaml")
     agent = application(one, protocol)
     agent.make(500)
-    until(lambda: has_all(one, 500), 120, "the first arrive")
+    until(lambda: has_all(one, 500))
     one.kill()
     agent.make(500)
-    until(lambda: "cannot deliver" in agent.errors, 120, "it is missed")
+    until(lambda: "cannot deliver" in agent.errors)
     agent.make(500)
     one.start()
     agent.make(500)
-    until(lambda: has_all(one, 2000), 120, "all arrive")
+    until(lambda: has_all(one, 2000))
     assert agent.end() == 0
     one.stop()
     stored = rows(agent.store)
@@ -60,10 +61,10 @@ def test_killed_in_the_middle_of_requests(collector: MakeCollector, application:
     agent = application(one, "http/protobuf")
     for number in range(kills):
         agent.make(3000)
-        until(lambda: arrived(one) > 3000 * number, 120, "more arrives")
+        until(lambda: arrived(one) > 3000 * number)
         one.kill()
         one.start()
-    until(lambda: arrived(one) == 3000 * kills, 120, "all arrive")
+    until(lambda: arrived(one) == 3000 * kills)
     assert agent.end() == 0
     one.stop()
     times = Counter(span["spanId"] for span in one.spans(torn=True))
@@ -79,7 +80,7 @@ def test_requests_that_the_collector_finds_too_large(
     one = collector("to-file.yaml")
     agent = application(one, protocol)
     agent.make(1000, 30_000)
-    until(lambda: arrived(one) == 1000, 120, "all arrive")
+    until(lambda: arrived(one) == 1000)
     assert agent.end() == 0
     one.stop()
     assert Counter(span["spanId"] for span in one.spans()).total() == 1000

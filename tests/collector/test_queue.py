@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.collector.conftest import MakeApplication, MakeCollector
-from tests.collector.harness import Collector, until
+from tests.collector.harness import Collector
 from tests.collector.test_demo import rows
+from tests.waiting import until
 
 SENDING = str(Path(__file__).with_name("sending.py"))
 CALLS = 2000
@@ -36,7 +37,7 @@ def test_the_receiver_is_away_and_the_collector_is_killed(
     between.kill()
     between.start()
     receiver.start()
-    until(lambda: len(receiver.spans()) >= CALLS, 120, "the spans arrive")
+    until(lambda: len(receiver.spans()) >= CALLS)
     between.stop()
     receiver.stop()
     arrived = Counter(span["spanId"] for span in receiver.spans())
@@ -51,9 +52,9 @@ def test_a_full_queue_loses_no_records(collector: MakeCollector, application: Ma
     between = collector("to-tooltrace.yaml", *small, TOOLTRACE=receiver.endpoint("http/protobuf"))
     agent = application(between, "grpc")
     agent.make(5000)
-    until(lambda: "cannot deliver" in agent.errors, 120, "it is told")
+    until(lambda: "cannot deliver" in agent.errors)
     receiver.start()
-    until(lambda: len(receiver.spans()) >= 5000, 120, "the spans arrive")
+    until(lambda: len(receiver.spans()) >= 5000)
     assert agent.end() == 0
     between.stop()
     receiver.stop()

@@ -11,8 +11,9 @@ import pytest
 
 import tooltrace as tt
 from tests.collector.conftest import MakeApplication, MakeCollector
-from tests.collector.harness import Application, Receiver, until
+from tests.collector.harness import Application, Receiver
 from tests.collector.test_demo import rows
+from tests.waiting import until
 from tooltrace.errors import StoreMissing
 
 CALLS = 10_000
@@ -42,7 +43,7 @@ def arrives(receiver: Receiver, agent: Application) -> None:
     """All that ``agent`` has recorded, as it was recorded."""
     for table in ("tool_calls", "outcomes"):
         made = count(agent.store, table)
-        until(lambda made=made, table=table: count(receiver.store, table) >= made > 0, 120, f"{made} {table} arrive")
+        until(lambda made=made, table=table: count(receiver.store, table) >= made > 0)
     assert agent.end() == 0
     assert count(agent.store) == CALLS
     assert by_id(receiver.store) == by_id(agent.store)
@@ -74,7 +75,7 @@ def test_kills_on_the_way_cost_nothing(
     for _ in range(5):
         agent.make(CALLS // 5)
         before = count(receiver.store)
-        until(lambda: count(receiver.store) > before, 120, "more rows arrive")
+        until(lambda: count(receiver.store) > before)
         receiver.kill()
         between.kill()
         between.start()
