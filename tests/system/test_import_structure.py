@@ -78,8 +78,13 @@ def is_import_string(node: ast.Constant, parent: ast.AST | None) -> bool:
     return bool(colon) or name.count(".") > 1 or "import_module" in ast.unparse(called or node)
 
 
-def imports(tree: ast.AST, *, at_import: bool = False) -> Iterator[str]:
-    """Modules that ``tree`` imports, also in functions and as strings; ``at_import``: only those that loading it loads."""
+@cache
+def imports(path: Path, *, at_import: bool = False) -> frozenset[str]:
+    """Modules that the file imports, also in functions and as strings; ``at_import``: only those that loading it loads."""
+    return frozenset(_imports(syntax_tree(path), at_import=at_import))
+
+
+def _imports(tree: ast.AST, *, at_import: bool) -> Iterator[str]:
     todo: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
     while todo:
         node, parent = todo.pop()
@@ -105,7 +110,7 @@ def test_imports_between_packages_point_down() -> None:
     wrong = []
     for module, path in modules().items():
         package = package_of(module)
-        for imported in imports(syntax_tree(path)):
+        for imported in imports(path):
             other = package_of(imported)
             if other != package and layer[other] >= layer[package]:
                 wrong.append(f"{module} imports {imported}: {other} is not below {package}")
@@ -120,7 +125,7 @@ def test_imports_between_packages_of_the_store_point_down() -> None:
         f"{module} imports {imported}"
         for module, path in modules().items()
         if module.startswith("tooltrace.store.") and level(module) >= 0
-        for imported in imports(syntax_tree(path), at_import=True)
+        for imported in imports(path, at_import=True)
         if imported.startswith("tooltrace.store.") and level(imported) > level(module)
     }
     wrong -= {"tooltrace.store.fold.fold imports tooltrace.store.upkeep.retention"}  # the first fold of a day prunes
@@ -134,7 +139,7 @@ def test_only_the_packages_of_the_stores_read_a_store_by_its_engine() -> None:
         module
         for module, path in modules().items()
         if package_of(module) not in ("store", "clickhouse", "maintenance")
-        for imported in imports(syntax_tree(path))
+        for imported in imports(path)
         if imported.startswith(engines)
     }
     assert found == set()
@@ -143,7 +148,7 @@ def test_only_the_packages_of_the_stores_read_a_store_by_its_engine() -> None:
 def test_imports_have_no_cycles() -> None:
     graph = {}
     for module, path in modules().items():
-        found = set(imports(syntax_tree(path), at_import=True))
+        found = imports(path, at_import=True)
         graph[module] = found - {module}
     while leaves := {module for module, found in graph.items() if not found & graph.keys()}:
         graph = {module: found for module, found in graph.items() if module not in leaves}
@@ -177,7 +182,7 @@ def function_imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def test_imports_inside_functions_delay_the_load_of_something() -> None:
     """Refuse the standard library, and modules that are loaded anyway, by an import of the same or the root module."""
-    graph = {module: set(imports(syntax_tree(path), at_import=True)) - {module} for module, path in modules().items()}
+    graph = {module: imports(path, at_import=True) - {module} for module, path in modules().items()}
     standard = sys.stdlib_module_names - NEW_STANDARD_MODULES
     wrong = set()
     for module, path in modules().items():
