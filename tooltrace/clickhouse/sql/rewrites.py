@@ -252,10 +252,6 @@ class TempTable:
 
     name: str
     sql: str
-    columns: tuple[str, ...]
-    """Names of its columns; empty if they are not known."""
-    read_again: bool
-    """Whether the query prefers to read it again at each use (``NOT MATERIALIZED``), because it has many rows."""
 
 
 def extract_temp_tables(tree: Node, write: Callable[[Node], str]) -> tuple[TempTable, ...]:
@@ -271,7 +267,6 @@ def extract_temp_tables(tree: Node, write: Callable[[Node], str]) -> tuple[TempT
         holder = table.find_ancestor(exp.CTE)
         if table.name in uses and (holder is None or holder.alias != table.name):
             uses[table.name] += 1
-    read_again = {name for name, cte in ctes.items() if cte.args.get("materialized") is False}
     for cte in ctes.values():
         cte.set("materialized", None)  # ClickHouse refuses NOT MATERIALIZED, and MATERIALIZED is not needed here
         if is_recursive(cte):
@@ -281,13 +276,13 @@ def extract_temp_tables(tree: Node, write: Callable[[Node], str]) -> tuple[TempT
     narrow = _narrowed(tree, ctes)
     inline = {name: cte for name, cte in ctes.items() if name not in materialized}
     tree.set("with_", None)
-    extracted = [(name, *narrow(name, _with(ctes[name].this, inline))) for name in ctes if name in materialized]
+    extracted = [(name, narrow(name, _with(ctes[name].this, inline))) for name in ctes if name in materialized]
     _with(tree, inline)
-    return tuple(TempTable(name, write(body), names, name in read_again) for name, body, names in extracted)
+    return tuple(TempTable(name, write(body)) for name, body in extracted)
 
 
-def _narrowed(tree: Node, ctes: dict[str, exp.CTE]) -> Callable[[str, Node], tuple[Node, tuple[str, ...]]]:
-    """Return the function that drops unused columns from a temporary table, and returns the names of the others.
+def _narrowed(tree: Node, ctes: dict[str, exp.CTE]) -> Callable[[str, Node], Node]:
+    """Return the function that drops unused columns from a temporary table.
 
     ``SELECT *`` would store the texts of each call.
     """
@@ -297,12 +292,12 @@ def _narrowed(tree: Node, ctes: dict[str, exp.CTE]) -> Callable[[str, Node], tup
     for name, cte in ctes.items():
         columns[name] = known[name] = _columns(cte.this, known)
 
-    def narrow(name: str, body: Node) -> tuple[Node, tuple[str, ...]]:
+    def narrow(name: str, body: Node) -> Node:
         some = tuple(filter(is_used, columns[name]))
         if not some or len(some) == len(columns[name]):
-            return body, columns[name]
+            return body
         inner = exp.Subquery(this=body, alias=exp.TableAlias(this=exp.to_identifier("step")))
-        return exp.select(*(exp.column(column, quoted=True) for column in some)).from_(inner), some
+        return exp.select(*(exp.column(column, quoted=True) for column in some)).from_(inner)
 
     return narrow
 
