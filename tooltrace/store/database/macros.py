@@ -273,7 +273,7 @@ MACROS: Final = (
         "hash(text)",
         "A number of 64 bits for a text, to group and join by: it takes less time and memory than the text. Different texts "
         "have different numbers (two of 10 million texts are equal with a probability of 3 in a million).",
-        clickhouse="sipHash64(text)",
+        clickhouse="reinterpretAsInt64(sipHash64(text))",  # signed, because a result in Parquet is read so
     ),
     Macro(
         "too_few_draws",
