@@ -9,20 +9,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tooltrace.statistics.arrays import cluster_sums, codes_of
     from tooltrace.statistics.changes import Change, Dependence, alarm, find_change, measure_dependence
+    from tooltrace.statistics.excess import excess_p, fisher_upper
     from tooltrace.statistics.quantiles import GRID, percentile, percentile_limits
     from tooltrace.statistics.recalibration import Curve, Fit, beta, out_of_fold, platt, smooth_ece
     from tooltrace.statistics.rhythm import Rhythm, fit_rhythm
     from tooltrace.statistics.runs import Incidents, find_incidents
     from tooltrace.statistics.shares import ClusterSums, Proportion, difference, interval, t_quantile, wilson
+    from tooltrace.statistics.survival import kaplan_meier
 
 _MODULES = {
     "arrays": ("cluster_sums", "codes_of"),
     "changes": ("Change", "Dependence", "alarm", "find_change", "measure_dependence"),
+    "excess": ("excess_p", "fisher_upper"),
     "quantiles": ("GRID", "percentile", "percentile_limits"),
     "recalibration": ("Curve", "Fit", "beta", "out_of_fold", "platt", "smooth_ece"),
     "rhythm": ("Rhythm", "fit_rhythm"),
     "runs": ("Incidents", "find_incidents"),
     "shares": ("ClusterSums", "Proportion", "difference", "interval", "t_quantile", "wilson"),
+    "survival": ("kaplan_meier",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -41,10 +45,13 @@ __all__ = [
     "cluster_sums",
     "codes_of",
     "difference",
+    "excess_p",
     "find_change",
     "find_incidents",
+    "fisher_upper",
     "fit_rhythm",
     "interval",
+    "kaplan_meier",
     "measure_dependence",
     "out_of_fold",
     "percentile",

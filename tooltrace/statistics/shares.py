@@ -83,6 +83,10 @@ class ClusterSums(NamedTuple):
             self.nn + sign * n * n,
         )
 
+    def without(self, part: ClusterSums) -> ClusterSums:
+        """Return the sums without those of ``part``, some of the clusters."""
+        return ClusterSums(self.clusters - part.clusters, *(a - b for a, b in zip(self[1:], part[1:], strict=True)))
+
     @property
     def effective_n(self) -> float:
         """Number of independent items that the share is as precise as: ``n`` if each item is a cluster.

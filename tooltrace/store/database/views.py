@@ -71,12 +71,14 @@ FACTS: Final = View(
         "day": "Day of the start; UTC.",
         "hour": "Hour of the start; UTC.",
         "call_key": "Number of the call: equal for its attempts, and for no other call's, whatever the ids that a model gives.",
+        "trace_key": "Number of the trace.",
         "cluster": "Number of the conversation; without one, of the trace of the call's first attempt. Attempts of one cluster are similar.",
         "finished": "Whether the attempt returned or raised, and reported a status: others say nothing about the tool.",
         "failed": "Whether it finished with status 'error'.",
         "failed_certain": "Whether it failed by more than a heuristic rule that found words or shapes.",
         "partly": "Whether it finished with status 'partial'.",
         "cut_off": "Whether it was cancelled, abandoned or lost.",
+        "begins_call": "Whether it is the first finished attempt of its call.",
         "ends_call": "Whether it is the last finished attempt of its call.",
         "attempts_of_call": "Number of finished attempts of its call.",
         "is_last": "Whether it is the last attempt of its call, finished or not.",
@@ -100,12 +102,14 @@ SELECT
     CAST(a.started_at AS DATE) AS day,
     date_trunc('hour', a.started_at) AS hour,
     a.call_hash AS call_key,
+    text_key(a.trace_id) AS trace_key,
     coalesce(r.cluster, a.cluster_hash) AS cluster,
     coalesce(is_finished(a.status, a.ending), false) AS finished,
     coalesce(is_finished(a.status, a.ending) AND a.status = 'error', false) AS failed,
     coalesce(is_finished(a.status, a.ending) AND a.status = 'error', false) AND coalesce(a.rule_grade, '') <> 'heuristic' AS failed_certain,
     coalesce(is_finished(a.status, a.ending) AND a.status = 'partial', false) AS partly,
     coalesce(a.ending IN ('cancelled', 'abandoned', 'lost'), false) AS cut_off,
+    coalesce(is_finished(a.status, a.ending), false) AND coalesce(a.span_id = r.first_span, true) AS begins_call,
     coalesce(is_finished(a.status, a.ending), false) AND coalesce(a.span_id = r.last_span, true) AS ends_call,
     coalesce(r.attempts, CASE WHEN is_finished(a.status, a.ending) THEN 1 ELSE 0 END) AS attempts_of_call,
     coalesce(a.span_id = r.last_of_all, true) AS is_last,
@@ -124,6 +128,7 @@ LEFT JOIN (
     SELECT
         call_hash,
         text_key(min(draw_key(conversation_id, trace_id))) AS cluster,
+        arg_min(span_id, attempt_order(attempt, started_at, span_id)) FILTER (WHERE is_finished(status, ending)) AS first_span,
         count(*) FILTER (WHERE is_finished(status, ending)) AS attempts,
         arg_max(span_id, attempt_order(attempt, started_at, span_id)) FILTER (WHERE is_finished(status, ending)) AS last_span,
         arg_max(span_id, attempt_order(attempt, started_at, span_id)) AS last_of_all,
@@ -137,7 +142,7 @@ LEFT JOIN (
 )
 """The view that the named queries read: every column that they share is defined here and nowhere else.
 
-DuckDB omits the join where a query uses neither ``cluster``, ``ends_call``, ``attempts_of_call`` nor ``is_repeated``."""
+DuckDB omits the join where a query uses neither ``cluster``, ``begins_call``, ``ends_call``, ``attempts_of_call`` nor ``is_repeated``."""
 
 GATES: Final = View(
     "gates",
