@@ -2,6 +2,8 @@
 
 ``{by}``
     the columns that the rows are grouped by, with a comma behind them in the file: ``SELECT {by}, count(*) …``
+``{history}``
+    those of them that split a history, all but the ones behind a ``;`` in the heading's ``by``
 ``{window}``
     the condition of the parameters ``since``, ``until`` and ``tool``, as far as the heading has them
 ``{side}``
@@ -34,8 +36,11 @@ WINDOW: Final = {
 """The condition of each parameter that ``{window}`` stands for."""
 
 _BY: Final = re.compile(r"\{by\}(,\s*)?")
+_HISTORY: Final = re.compile(r"\{history\}(,\s*)?")
 _BEFORE_BY: Final = re.compile(r",\s*\{by\}(?!,)")
 """The groups as the last items of a list, with the comma before them."""
+_HEADING: Final = re.compile(r"(?:--.*\n)*")
+"""The comment at the head of a file, whose verdict may name a column ``{window}``."""
 _SUMS: Final = re.compile(r"\bsums\((\w+), (\w+)\) AS (\w+)")
 _PERCENTILES: Final = re.compile(r"\bpercentiles\((\w+)\) AS (\w+)")
 _FACTS: Final = re.compile(r"\b(FROM|JOIN) facts\b")
@@ -43,7 +48,8 @@ _FACTS: Final = re.compile(r"\b(FROM|JOIN) facts\b")
 
 def is_gather(text: str) -> bool:
     """Whether ``text`` has a placeholder of this module."""
-    return "{by}" in text or "{window}" in text or _SUMS.search(text) is not None
+    _, sql = _apart(text)
+    return "{by}" in sql or "{window}" in sql or _SUMS.search(sql) is not None
 
 
 def is_grouped(text: str) -> bool:
@@ -56,19 +62,42 @@ def shares(text: str) -> tuple[str, ...]:
     return tuple(found[3] for found in _SUMS.finditer(text))
 
 
-def render(text: str, chosen: tuple[Dimension, ...], parameters: Collection[str], side: Dimension | None = None) -> str:
-    """Return ``text`` grouped by ``chosen``, within the window of ``parameters``; ``side``: the dimension whose values are compared."""
+def render(
+    text: str,
+    chosen: tuple[Dimension, ...],
+    parameters: Collection[str],
+    side: Dimension | None = None,
+    within: Collection[str] = (),
+) -> str:
+    """Return ``text`` grouped by ``chosen``, within the window of ``parameters``.
+
+    ``side``: the dimension whose values are compared; ``within``: those that do not split a history.
+    """
+    heading, text = _apart(text)
     # dates compare with the value as text
     text = text.replace("{side}", f"CAST({(side or DIMENSIONS['version']).name} AS VARCHAR)")
-    names = ", ".join(dimension.name for dimension in chosen)
     if not chosen:
         text = _BEFORE_BY.sub("", text)
-    text = _BY.sub(lambda found: names + (found[1] or "") if names else "", text)
+    text = _listed(_BY, text, chosen)
+    text = _listed(_HISTORY, text, [dimension for dimension in chosen if dimension.column not in within])
     conditions = [condition for name, condition in WINDOW.items() if name in parameters]
     text = text.replace("{window}", " AND ".join(conditions) or "true")
     text = _SUMS.sub(lambda found: _six_sums(*found.groups()), text)
     text = _PERCENTILES.sub(f"quantile_cont(\\1, [{', '.join(map(str, GRID))}]) AS \\2_grid", text)
-    return _FACTS.sub(lambda found: f"{found[1]} {_facts((*chosen, side) if side else chosen)}", text)
+    return heading + _FACTS.sub(lambda found: f"{found[1]} {_facts((*chosen, side) if side else chosen)}", text)
+
+
+def _listed(placeholder: re.Pattern[str], text: str, dimensions: Collection[Dimension]) -> str:
+    """Return ``text`` with the names of ``dimensions`` in place of ``placeholder``; without any, its comma goes too."""
+    names = ", ".join(dimension.name for dimension in dimensions)
+    return placeholder.sub(lambda found: names + (found[1] or "") if names else "", text)
+
+
+def _apart(text: str) -> tuple[str, str]:
+    """Return the heading of a file, and its SQL."""
+    found = _HEADING.match(text)
+    end = found.end() if found else 0
+    return text[:end], text[end:]
 
 
 def _six_sums(counted: str, items: str, name: str) -> str:

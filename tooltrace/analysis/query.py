@@ -99,7 +99,7 @@ class Query:
         side = None if comparison is None else comparison.dimension
         if self.gathers:
             names = [parameter.name for parameter in self.header.parameters]
-            return gather.render(self.text, self._dimensions(by), names, side)
+            return gather.render(self.text, self._dimensions(by), names, side, self.header.within)
         text = templating.render_sides(self.text, side)
         return templating.render_groups(text, self._dimensions(by), self.varies_within_history)
 
