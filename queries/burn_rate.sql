@@ -55,141 +55,43 @@
 -- next: query incidents --tool {tool}
 -- source: multiwindow, multi-burn-rate alerts (Beyer et al., The Site Reliability Workbook, 2018, chapter 5); Wilson
 --   score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
-WITH pairs AS (
-    SELECT 1 AS pair_no, '1 h and 5 min' AS windows, 14.4e0 AS factor, 3600 AS long_s, 300 AS short_s
-    UNION ALL SELECT 2, '6 h and 30 min', 6.0e0, 21600, 1800
-    UNION ALL SELECT 3, '3 d and 6 h', 1.0e0, 259200, 21600
-),
-settings AS (
-    SELECT
-        CAST(coalesce($until, current_timestamp AT TIME ZONE 'UTC') AS TIMESTAMP) AS ends,
-        CASE WHEN $objective > 1 THEN $objective / 100 ELSE $objective END AS objective
-),
-scoped AS (
-    SELECT
-        /* by */ tool, /* end by */
-        cluster_hash AS own_cluster,
-        (epoch_us((SELECT ends FROM settings)) - epoch_us(started_at)) / 1000000.0 AS age_s,
-        is_finished(status, ending) AS finished,
-        coalesce(ending = 'refused', false) AS refused,
-        coalesce(status = 'error', false) AS failed
-    FROM attempts
-    WHERE started_at < (SELECT ends FROM settings)
-      AND ($since IS NULL OR started_at >= $since)
-      AND ($tool IS NULL OR tool = $tool)
-),
--- attempts before the long window are only counted as a group without attempts: they need no cluster
-per_cluster AS (
-    SELECT
-        /* by names */ tool, /* end by */
-        CASE WHEN age_s <= long_s THEN own_cluster END AS cluster,
-        pair_no,
-        windows,
-        factor,
-        count(*) FILTER (WHERE age_s <= long_s AND finished) AS group_attempts,
-        count(*) FILTER (WHERE age_s <= long_s AND finished AND failed) AS failures,
-        count(*) FILTER (WHERE age_s <= short_s AND finished) AS short_group_attempts,
-        count(*) FILTER (WHERE age_s <= short_s AND finished AND failed) AS short_failures,
-        count(*) FILTER (WHERE age_s <= long_s AND NOT finished AND NOT refused) AS left_out,
-        count(*) FILTER (WHERE age_s <= long_s AND refused) AS refused
-    FROM scoped
-    CROSS JOIN pairs
-    GROUP BY ALL
-),
--- cluster_n, short_cluster_n: attempts of the cluster in the windows, of all groups of its history
-with_cluster AS (
-    SELECT *,
-        CAST(sum(group_attempts) OVER of_cluster AS DOUBLE) AS cluster_n,
-        CAST(sum(short_group_attempts) OVER of_cluster AS DOUBLE) AS short_cluster_n
-    FROM per_cluster
-    WINDOW of_cluster AS (PARTITION BY /* by history names */ tool, /* end by */ pair_no, cluster)
-),
--- ss, sn and nn: sums over clusters of squares and products of their failures and attempts
-counted AS (
-    SELECT
-        /* by names */ tool, /* end by */
-        pair_no,
-        windows,
-        factor,
-        sum(group_attempts) AS group_attempts,
-        CAST(sum(failures) AS BIGINT) AS failures,
-        sum(short_group_attempts) AS short_group_attempts,
-        CAST(sum(short_failures) AS BIGINT) AS short_failures,
-        CAST(sum(left_out) AS BIGINT) AS left_out,
-        CAST(sum(refused) AS BIGINT) AS refused,
-        sum(1.0 * failures * failures) AS ss,
-        sum(failures * cluster_n) AS sn,
-        sum(group_attempts * cluster_n) AS group_nn,
-        sum(group_attempts / nullif(cluster_n, 0)) AS group_clusters,
-        sum(1.0 * short_failures * short_failures) AS short_ss,
-        sum(short_failures * short_cluster_n) AS short_sn,
-        sum(short_group_attempts * short_cluster_n) AS short_group_nn,
-        sum(short_group_attempts / nullif(short_cluster_n, 0)) AS short_group_clusters
-    FROM with_cluster
-    GROUP BY ALL
-),
--- a group is measured against all attempts of its history
-with_history AS (
-    SELECT *,
-        CAST(sum(group_attempts) OVER history AS BIGINT) AS attempts,
-        CAST(sum(short_group_attempts) OVER history AS BIGINT) AS short_attempts,
-        coalesce(round(sum(group_clusters) OVER history), 0) AS clusters,
-        coalesce(round(sum(short_group_clusters) OVER history), 0) AS short_clusters,
-        sum(group_nn) OVER history AS nn,
-        sum(short_group_nn) OVER history AS short_nn
-    FROM counted
-    WINDOW history AS (PARTITION BY /* by history names */ tool, /* end by */ pair_no)
-),
-budgeted AS (
-    SELECT
-        c.*,
-        a.objective,
-        CASE WHEN a.objective < 1 THEN 1 - a.objective END AS budget,
-        effective_n(clusters, attempts, failures, ss, sn, nn) AS effective,
-        effective_n(short_clusters, short_attempts, short_failures, short_ss, short_sn, short_nn) AS short_effective
-    FROM with_history AS c
-    CROSS JOIN settings AS a
-),
-with_intervals AS (
-    SELECT *,
-        failures / nullif(attempts, 0) / budget AS burn_long,
-        cluster_low(failures, attempts, effective) / budget AS burn_low,
-        cluster_high(failures, attempts, effective) / budget AS burn_high,
-        short_failures / nullif(short_attempts, 0) / budget AS burn_short,
-        cluster_low(short_failures, short_attempts, short_effective) / budget AS short_low,
-        cluster_high(short_failures, short_attempts, short_effective) / budget AS short_high
-    FROM budgeted
-),
-with_burn AS (
-    SELECT *, CASE WHEN burn_long < burn_short THEN burn_long WHEN burn_long IS NOT NULL THEN burn_short END AS burn
-    FROM with_intervals
-)
+-- reasoner: burn_rate
 SELECT
-    /* by names */ tool, /* end by */
-    objective,
-    windows,
-    factor,
-    burn,
-    -- 144 failures of 1000 burn at 14.4, not above it: the tolerance absorbs floating-point error
-    coalesce(burn - factor > 1e-9 AND failures >= $min_failures, false) AS alerting,
-    attempts,
-    failures,
-    burn_long,
-    burn_low,
-    burn_high,
-    short_attempts,
-    short_failures,
-    burn_short,
-    short_low,
-    short_high,
-    left_out,
-    refused,
-    attempts = 0 OR short_attempts = 0 AS quiet,
-    too_few_draws(clusters, attempts, $min_n) AS too_few,
-    CAST(clusters AS BIGINT) AS clusters,
-    attempts / nullif(effective, 0) AS design_effect
-FROM with_burn
-ORDER BY
-    max(alerting) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) DESC,
-    /* by names */ tool, /* end by */
-    pair_no
+    {by},
+    window_s,
+    sum(n) AS group_n,
+    sum(f) AS failures,
+    sum(left_out) AS left_out,
+    sum(refused) AS refused,
+    -- the products with all attempts of the cluster: added up over the groups of a history, they are the sums over clusters
+    sum(CAST(f AS DOUBLE) * f) AS ss,
+    sum(CAST(f AS DOUBLE) * cluster_n) AS sn,
+    sum(CAST(n AS DOUBLE) * cluster_n) AS nn,
+    sum(CAST(n AS DOUBLE) / nullif(cluster_n, 0)) AS clusters
+FROM (
+    SELECT *, sum(n) OVER (PARTITION BY {history}, window_s, cluster) AS cluster_n
+    FROM (
+        -- one row for each group, cluster and window
+        SELECT
+            {by},
+            cluster,
+            window_s,
+            count(*) FILTER (WHERE finished) AS n,
+            count(*) FILTER (WHERE failed) AS f,
+            count(*) FILTER (WHERE NOT finished AND coalesce(ending, '') <> 'refused') AS left_out,
+            count(*) FILTER (WHERE ending = 'refused') AS refused
+        FROM facts
+        CROSS JOIN (
+            SELECT window_s, coalesce($until, CAST(current_timestamp AT TIME ZONE 'UTC' AS TIMESTAMP)) AS ends
+            FROM (SELECT 300 AS window_s UNION ALL SELECT 1800 UNION ALL SELECT 3600 UNION ALL SELECT 21600 UNION ALL SELECT 259200) AS lengths
+        ) AS windows
+        WHERE {window} AND started_at < ends AND epoch_us(ends) - epoch_us(started_at) <= 1e6 * window_s
+        GROUP BY ALL
+        UNION ALL
+        -- every group with an attempt before the end
+        SELECT DISTINCT {by}, NULL, 0, 0, 0, 0, 0
+        FROM facts
+        WHERE {window} AND started_at < coalesce($until, CAST(current_timestamp AT TIME ZONE 'UTC' AS TIMESTAMP))
+    ) AS clusters
+) AS with_cluster
+GROUP BY ALL
