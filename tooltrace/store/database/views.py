@@ -81,6 +81,7 @@ FACTS: Final = View(
         "begins_call": "Whether it is the first finished attempt of its call.",
         "ends_call": "Whether it is the last finished attempt of its call.",
         "attempts_of_call": "Number of finished attempts of its call.",
+        "ms_of_call": "Milliseconds in the tool over all finished attempts of its call; unknown ones are left out.",
         "is_last": "Whether it is the last attempt of its call, finished or not.",
         "call_started_at": "Start of the first attempt of its call; UTC.",
         "call_status": "Status of the last attempt of its call that reported one.",
@@ -112,6 +113,7 @@ SELECT
     coalesce(is_finished(a.status, a.ending), false) AND coalesce(a.span_id = r.first_span, true) AS begins_call,
     coalesce(is_finished(a.status, a.ending), false) AND coalesce(a.span_id = r.last_span, true) AS ends_call,
     coalesce(r.attempts, CASE WHEN is_finished(a.status, a.ending) THEN 1 ELSE 0 END) AS attempts_of_call,
+    CASE WHEN r.call_hash IS NULL THEN known_ms(a.duration_ms) ELSE r.ms END AS ms_of_call,
     coalesce(a.span_id = r.last_of_all, true) AS is_last,
     coalesce(r.started_at, a.started_at) AS call_started_at,
     CASE WHEN r.call_hash IS NULL THEN a.status ELSE r.status END AS call_status,
@@ -131,6 +133,7 @@ LEFT JOIN (
         arg_min(span_id, attempt_order(attempt, started_at, span_id)) FILTER (WHERE is_finished(status, ending)) AS first_span,
         count(*) FILTER (WHERE is_finished(status, ending)) AS attempts,
         arg_max(span_id, attempt_order(attempt, started_at, span_id)) FILTER (WHERE is_finished(status, ending)) AS last_span,
+        sum(known_ms(duration_ms)) FILTER (WHERE is_finished(status, ending)) AS ms,
         arg_max(span_id, attempt_order(attempt, started_at, span_id)) AS last_of_all,
         min(started_at) AS started_at,
         arg_max(status, attempt_order(attempt, started_at, span_id)) AS status
