@@ -52,6 +52,7 @@
 --   needed          count   labelled conversations that would show an odds ratio of `ratio` in 80 of 100 histories; NULL if unknown
 --   strata          count   agents with conversations of both kinds and both outcomes or one of them
 --   compared        count   comparisons in this answer that have enough data
+-- content: all
 -- important: sign, verdict, odds_ratio, low, high, conversations, needed
 -- hidden: with_sign
 -- next: query paths

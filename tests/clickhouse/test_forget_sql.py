@@ -27,7 +27,7 @@ OWN_TABLES = ("attempts", "outcomes", "corrections", "messages", "gate_events")
 
 def statements(page: str, database: str, variant: Variant = "map") -> Iterator[str]:
     """The SQL for ClickHouse on a page, for another database and form of attributes."""
-    text = (HOW_TO / page).read_text().partition("### In ClickHouse")[2].partition("\n## ")[0]
+    text = (HOW_TO / page).read_text().partition("## In ClickHouse")[2].partition("\n## ")[0]
     for block in re.findall(r"```sql\n(.*?)```", text, re.DOTALL):
         for statement in filter(str.strip, block.split(";\n")):
             sql = statement.replace("otel.", f"{database}.", 1).replace(" otel.", f" {database}.")
