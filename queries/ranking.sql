@@ -65,6 +65,7 @@
 --   last_called_at   time                   start of the last finished attempt
 --   refused          aside                  attempts left out: refused, the tool was not run
 --   pattern          parts                  message with <text>, <url>, <path>, <id> and <n> for the parts that vary
+-- content: message, pattern
 -- important: failed_calls, rate, changed_at, code, message, excess_failures, calls, hurt_ms, cost_ms
 -- hidden: failed_calls
 -- verdict: first {group} is first: {failed_calls} of {calls:call} failed ({rate}, {low} to {high}),

@@ -43,6 +43,7 @@
 --   too_few                   mark   labelled < min_n, or they are from fewer than 5 clusters: read the interval, not the rate
 --   clusters                  count  conversations among labelled, or traces without a conversation
 --   design_effect             ratio  labelled attempts for each independent one that accuracy is as precise as
+-- content: all
 -- important: source, type, n, accuracy, overconfident_by
 -- verdict: max(n) {group} cites {source} most: {n} attempts, of which {missing_id_share} name no id.
 -- next: query calibration --tool {tool}
