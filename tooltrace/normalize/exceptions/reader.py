@@ -62,12 +62,14 @@ def summarize(exc: BaseException) -> ExceptionSummary:
     Runs the exception's own code, in the tool's thread: passing the exception to another thread would keep the tool's
     locals alive, and let them be finalized there.
     """
-    message = name = class_name(exc)
+    plan = plan_of(type(exc))
+    message = name = plan.name
     size = None
     try:
         message, size = exception_message(exc)
         code, again, wait = classify(exc, message)
-        message = _with_inner(exc, message)
+        if plan.is_group or plan.is_nameless:
+            message = _with_inner(exc, plan, message)
     except BaseException as error:  # a foreign class may raise anything when its attributes are read
         pass_on_signal(error)
         code, again, wait = UNDECIDED
@@ -225,14 +227,13 @@ def _leaves(group: BaseException) -> list[BaseException]:
     return leaves[:_WIDEST]
 
 
-def _with_inner(exc: BaseException, message: str) -> str:
+def _with_inner(exc: BaseException, plan: ClassPlan, message: str) -> str:
     """Return the message, followed by that of the one inner exception if the wrapper's own says nothing."""
-    plan = plan_of(type(exc))
     inner: BaseException | None = None
     if plan.is_group:
         leaves = _leaves(exc)
         inner = leaves[0] if len(leaves) == 1 else None
-    elif plan.is_nameless:
+    else:
         reader = READERS["tenacity.RetryError"]
         inner_error = reader(exc, message)
         inner = inner_error if isinstance(inner_error, BaseException) else None
