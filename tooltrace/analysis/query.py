@@ -68,7 +68,7 @@ class Query:
     @property
     def gathers(self) -> bool:
         """Whether the SQL only gathers, and Python makes the answer of it."""
-        return gather.is_gather(self.text)
+        return bool(self.header.reasoner) or gather.is_gather(self.text)
 
     @property
     def has_sides(self) -> bool:
