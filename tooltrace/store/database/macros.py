@@ -37,8 +37,6 @@ from typing import TYPE_CHECKING, Final
 from tooltrace.statistics.shares import T_COEFFICIENTS, Z_95
 from tooltrace.store.database.advised_step import ADVISED_NEXT_STEP
 from tooltrace.store.database.text_patterns import (
-    ACKNOWLEDGED,
-    ADDRESSES,
     DURATIONS,
     MOMENTS,
     TIMES,
@@ -359,28 +357,6 @@ MACROS: Final = (
         "THEN text_key(regexp_replace(without_moments(arguments), '\":\\s*[0-9]+\\s*([,}])', '\":#\\1', 'g')) END",
         "A number, equal for arguments that differ in whole numbers only, and in what arguments_key leaves out. NULL for "
         "arguments without a whole number, of one member, or of more than 1,000 characters.",
-    ),
-    Macro(
-        "number_lines",
-        ("arguments",),
-        "regexp_replace(arguments, '(\"[^\"\\\\]+\":)\\s*([0-9]+)\\s*[,}]', concat(chr(10), '\\1\\2', chr(10)), 'g')",
-        "Arguments with each member that is a whole number on a line of its own.",
-    ),
-    Macro(
-        "is_address",
-        ("name",),
-        "regexp_matches(lower(regexp_replace(name, '([a-z])([A-Z])', '\\1_\\2', 'g')), '(^|_|-)("
-        + ADDRESSES
-        + ")s?$')",
-        "Whether the name of an argument says that its number addresses something: a page, a record, a line, a time.",
-    ),
-    Macro(
-        "is_acknowledgement",
-        ("text", "result"),
-        "(length(coalesce(nullif(text, ''), result, '')) <= 80 "
-        "AND (coalesce(nullif(text, ''), result, '') IN ('', 'null', '\"\"', '{}') "
-        f"OR regexp_matches(lower(coalesce(nullif(text, ''), result, '')), '{ACKNOWLEDGED}')))",
-        "Whether a result says only that something was done, as after a write: it does not show whether a call made progress.",
     ),
     Macro(
         "without_durations",
