@@ -72,3 +72,29 @@ def test_a_label_that_was_taken_back_leaves_the_call_to_label(engine, make):
     retraction = Outcome(labeled_at=START + timedelta(seconds=1), span_id=one.span_id)
     con = engine(one, label(one.span_id), retraction)
     assert [row[2] for row in chosen(con)] == [one.span_id]
+
+
+def test_every_fifth_row_is_an_unread_result_while_there_are_any(engine, make):
+    read = [make(tool="a", confidence=0.9) for _ in range(40)]
+    unread = [make(tool=tool, rule_grade="unread") for tool in ("a", "b") for _ in range(30)]
+    bands = [row[1] for row in chosen(engine(*read, *unread), limit=20)]
+    assert bands == ["high", "high", "high", "high", "unread"] * 4
+    assert [row[1] for row in chosen(engine(*read[:3], *unread), limit=5)] == ["high"] * 3 + ["unread"] * 2
+    assert {row[1] for row in chosen(engine(*unread), limit=5)} == {"unread"}
+    # an unread result with a confidence teaches about calibration like any other
+    assert chosen(engine(make(confidence=0.9, rule_grade="unread")))[0][1] == "high"
+
+
+def test_each_call_of_a_stratum_is_drawn_with_the_stated_probability(engine, make):
+    """Over 200 seeds: 8 of 50 unlabelled calls of one band and 2 of 10 unread ones, whether they failed or not."""
+    high = [make(tool="a", confidence=0.9, status="error" if i % 3 else "success") for i in range(50)]
+    unread = [make(tool="a", rule_grade="unread") for _ in range(10)]
+    con = engine(*high, *unread, make(tool="a", confidence=0.9, span_id="f" * 16), label("f" * 16))
+    drawn: Counter[str] = Counter()
+    for seed in range(200):
+        rows = run(con, "to_label", seed=seed, limit=10).project("span_id, band, probability").fetchall()
+        drawn.update(span for span, _, _ in rows)
+        assert {row[1:] for row in rows} == {("high", 8 / 50), ("unread", 2 / 10)}
+    # binomial: 32 of 200 with a standard deviation of 5.2, 40 with 5.7
+    assert all(10 <= drawn[record.span_id] <= 56 for record in high)
+    assert all(15 <= drawn[record.span_id] <= 66 for record in unread)
