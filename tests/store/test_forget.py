@@ -92,7 +92,7 @@ def probe(paths: StorePaths) -> list[str]:
         Selection(conversation_id="secret"),
         Selection(call_id="s1"),
         Selection(where="attributes->>'user' = 'u1'"),
-        Selection(call_id="s1", where="tool = 'search'"),
+        pytest.param(Selection(call_id="s1", where="tool = 'search'"), marks=pytest.mark.simulations),
     ],
 )
 def test_every_record_of_the_selection_leaves_every_file(filled: StorePaths, rows: Rows, selection: Selection) -> None:
