@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import FIELD, records_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, ToolCall
 from tooltrace.otel.log_codec import exception_log, from_log, rejection_reason, to_log
 from tooltrace.otel.span_data import LogData
@@ -24,65 +25,15 @@ span_ids = st.integers(1, 2**64 - 1).map("{:016x}".format)
 objects = st.dictionaries(st.text(), st.integers(-9, 9) | st.text(), max_size=3).map(lambda v: orjson.dumps(v).decode())
 whole = st.integers(-(2**63), 2**63 - 1)
 
-outcomes = st.builds(
-    Outcome,
-    call_id=maybe,
-    span_id=st.none() | span_ids | texts,
-    correct=st.none() | st.booleans(),
-    score=st.none() | st.floats(0.0, 1.0),
-    labeler=texts,
-    reason=maybe,
-    labeled_at=moments,
-    labeler_kind=st.sampled_from([None, "person", "rule", "agent"]),
-    target_kind=st.sampled_from([None, "attempt", "call", "conversation"]),
-    conversation_id=maybe,
-)
-corrections = st.builds(
-    Correction,
-    call_id=maybe,
-    span_id=st.none() | span_ids | texts,
-    status=st.sampled_from([None, "success", "partial", "error"]),
-    code=maybe,
-    rule=maybe,
-    rule_grade=maybe,
-    labeler=texts,
-    labeler_kind=st.sampled_from(["person", "rule", "agent"]),
-    reason=maybe,
-    corrected_at=moments,
-)
-gates = st.builds(
-    Gate,
-    call_id=texts,
-    span_id=span_ids,
-    kind=texts,
-    decision=maybe,
-    asked_at=moments,
-    answered_at=st.none() | moments,
-    answered_by=maybe,
-    note=maybe,
-    changed=st.none() | objects,
-    resumed_span_id=st.none() | span_ids,
-)
-messages = st.builds(
-    Message,
-    call_id=texts,
-    span_id=st.none() | span_ids,
-    style=maybe,
-    text=maybe,
-    sha256=texts,
-    length=whole,
-    error=st.booleans(),
-    at=moments,
-)
-losses = st.builds(
-    Loss,
-    reason=texts,
-    count=whole,
-    at=moments,
-    detail=maybe,
-    service=maybe,
-    host=maybe,
-    pid=st.none() | whole,
+PERSONS = st.sampled_from(["person", "rule", "agent"])
+OWN: dict[str, st.SearchStrategy[Any]] = {
+    "call_id": texts, "span_id": span_ids, "labeler": texts, "reason": texts, "labeler_kind": PERSONS, "sha256": texts, "kind": texts,
+    "score": st.floats(0.0, 1.0), "status": st.sampled_from(["success", "partial", "error"]), "text": texts, "decision": texts,
+    "target_kind": st.sampled_from(["attempt", "call", "conversation"]), "changed": objects, "length": whole, "count": whole,
+}  # fmt: skip
+"""Values of fields that have rules of their own."""
+outcomes, corrections, gates, messages, losses = (
+    records_of(kind, OWN, FIELD | {"str": texts}) for kind in (Outcome, Correction, Gate, Message, Loss)
 )
 records = st.one_of(outcomes, corrections, gates, messages, losses)
 

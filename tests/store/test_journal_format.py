@@ -9,49 +9,20 @@ from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import FIELD, JSON, records_of
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import RECORD_TYPES, Record
 from tooltrace.redact.snapshot import Json
 from tooltrace.store.journal.line_format import WIRE_NAMES, LineError, checksum_ok, decode, encode, record_kind
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"]))
-VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**63), 2**64 - 1)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | TEXT,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
-    max_leaves=8,
-)
-JSON = VALUES.map(lambda value: Json(orjson.dumps(value).decode()))
 ODD_JSON = st.sampled_from(
     ['{"a":1E5,"b":1.0,"a":2}', "123456789012345678901234567890", '"\\u00e9\\/"', "[ 1 , 2 ]"]
 ).map(Json)
-OF: dict[str, st.SearchStrategy[Any]] = {
-    "str": TEXT,
-    "int": st.integers(-(2**63), 2**63 - 1),
-    "float": st.floats(allow_nan=False, allow_infinity=False),
-    "bool": st.booleans(),
-    "datetime": st.datetimes(timezones=st.just(UTC)),
-    "Json": JSON | ODD_JSON,
-}
-
-
-def records_of(kind: type[Record]) -> st.SearchStrategy[Record]:
-    values = {}
-    for field in fields_of(kind):
-        value = OF[field.type_name]
-        values[field.name] = st.none() | value if field.nullable else value
-    return st.builds(kind, **values)
-
-
-RECORDS = st.one_of(*map(records_of, RECORD_TYPES))
+RECORDS = st.one_of(*(records_of(kind, by_type=FIELD | {"Json": JSON | ODD_JSON}) for kind in RECORD_TYPES))
 
 
 @given(RECORDS)

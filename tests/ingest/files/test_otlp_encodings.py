@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import LOG, SPAN
 from tooltrace.otel.otlp.json import (
     MAX_DEPTH,
     MalformedOtlp,
@@ -17,49 +18,8 @@ from tooltrace.otel.otlp.json import (
     spans_from_json,
     spans_to_json,
 )
-from tooltrace.otel.span_data import EventData, LinkData, LogData, SpanData
+from tooltrace.otel.span_data import LogData, SpanData
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"]))
-SAID = TEXT.filter(bool)
-NS = st.integers(1, 2**64 - 1)
-TRACE = st.integers(1, 2**128 - 1).map("{:032x}".format)
-SPAN = st.integers(1, 2**64 - 1).map("{:016x}".format)
-SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | TEXT | st.binary()
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3))
-ATTRIBUTES = st.dictionaries(TEXT, VALUES, max_size=3)
-EVENTS = st.builds(EventData, name=TEXT, time_ns=NS, attributes=ATTRIBUTES)
-LINKS = st.builds(LinkData, trace_id=TRACE, span_id=SPAN, attributes=ATTRIBUTES)
-COMMON: dict[str, Any] = {
-    "attributes": ATTRIBUTES,
-    "resource": st.sampled_from([{}, {"service.name": "a"}, {"service.name": "b", "n": [1, 2.5]}]),
-    "scope": st.none() | SAID,
-    "scope_version": st.none() | SAID,
-}
-SPANS = st.builds(
-    SpanData,
-    name=TEXT,
-    trace_id=TRACE,
-    span_id=SPAN,
-    parent_span_id=st.none() | SPAN,
-    kind=st.sampled_from(["internal", "server", "client", "producer", "consumer"]),
-    start_ns=NS,
-    end_ns=NS,
-    status=st.sampled_from(["unset", "ok", "error"]),
-    description=st.none() | SAID,
-    events=st.lists(EVENTS, max_size=2).map(tuple),
-    links=st.lists(LINKS, max_size=2).map(tuple),
-    **COMMON,
-)
-LOGS = st.builds(
-    LogData,
-    event_name=st.none() | SAID,
-    time_ns=NS,
-    severity=st.none() | st.integers(1, 24),
-    body=VALUES,
-    trace_id=st.none() | TRACE,
-    span_id=st.none() | SPAN,
-    **COMMON,
-)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["1", "a" * 32, "b" * 16]),
     lambda inner: (
@@ -108,19 +68,19 @@ def by_group(forms: list[Any]) -> list[Any]:
     return [form for _, form in sorted(zip(key, forms, strict=True), key=lambda pair: pair[0])]
 
 
-@given(st.lists(SPANS, max_size=5))
+@given(st.lists(SPAN, max_size=5))
 def test_spans_come_back_equal_by_way_of_text(forms: list[SpanData]) -> None:
     text = json.dumps(spans_to_json(forms))
     assert list(spans_from_json(json.loads(text))) == by_group(forms)
 
 
-@given(st.lists(LOGS, max_size=5))
+@given(st.lists(LOG, max_size=5))
 def test_logs_come_back_equal_by_way_of_text(forms: list[LogData]) -> None:
     text = json.dumps(logs_to_json(forms))
     assert list(logs_from_json(json.loads(text))) == by_group(forms)
 
 
-@given(SPANS)
+@given(SPAN)
 def test_protobuf_parses_our_json(form: SpanData) -> None:
     """The ids aside, which OTLP writes as hex where protobuf's own JSON form has base64."""
     json_format = pytest.importorskip("google.protobuf.json_format")

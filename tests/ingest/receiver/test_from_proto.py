@@ -12,7 +12,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tests.ingest.receiver import wire
-from tests.ingest.receiver.forms import LOG, SPAN
+from tests.strategies import LOG, SPAN
 from tooltrace.otel.otlp import proto_layers
 from tooltrace.otel.otlp.from_proto import logs_from_proto, spans_from_proto
 from tooltrace.otel.otlp.json import MalformedOtlp, logs_from_json, logs_to_json, spans_from_json, spans_to_json

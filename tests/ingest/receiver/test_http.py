@@ -23,8 +23,8 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from tests.ingest.receiver import wire
-from tests.ingest.receiver.forms import SPAN, VALUE
 from tests.ingest.receiver.running import JSON, Receiving, Running, made, span
+from tests.strategies import SPAN, VALUE
 from tooltrace.core import zstd
 from tooltrace.core.records import Loss
 from tooltrace.delivery.delivery import Delivery

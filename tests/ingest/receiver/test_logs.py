@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 
 from tests.ingest.receiver import wire
-from tests.ingest.receiver.forms import VALUE
 from tests.ingest.receiver.running import Receiving, made
+from tests.strategies import VALUE
 from tooltrace.core.records import Gate, Loss, Message, Outcome
 from tooltrace.otel.log_codec import exception_log, to_log
 from tooltrace.otel.otlp.json import logs_to_json
