@@ -155,7 +155,7 @@ class DuckDBStore(StoreBackend):
         return History(self._path, since=since, until=until, tool=tool, without=without)
 
     def prune(self, policy: PrunePolicy, *, dry_run: bool = False) -> PruneReport:
-        """Remove the content of old calls, and old rows. See ``tooltrace.store.prune``."""
+        """Remove the content of old calls, and old rows. See ``tooltrace.store.upkeep.prune``."""
         from tooltrace.store.upkeep.prune import prune
 
         return prune(self._path, policy, dry_run=dry_run)
