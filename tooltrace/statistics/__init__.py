@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tooltrace.statistics.arrays import cluster_sums, codes_of
+    from tooltrace.statistics.binomial import beta_cdf, binomial_band, lower_bound
+    from tooltrace.statistics.calibration import Calibration, Gap, gap, isotonic, labelling_depends, measure_calibration
     from tooltrace.statistics.changes import Change, Dependence, alarm, find_change, measure_dependence
     from tooltrace.statistics.excess import excess_p, fisher_upper
     from tooltrace.statistics.quantiles import GRID, percentile, percentile_limits
@@ -16,15 +18,19 @@ if TYPE_CHECKING:
     from tooltrace.statistics.runs import Incidents, find_incidents
     from tooltrace.statistics.shares import ClusterSums, Proportion, difference, interval, t_quantile, wilson
     from tooltrace.statistics.survival import kaplan_meier
+    from tooltrace.statistics.thresholds import Threshold, find_thresholds
 
 _MODULES = {
     "arrays": ("cluster_sums", "codes_of"),
+    "binomial": ("beta_cdf", "binomial_band", "lower_bound"),
+    "calibration": ("Calibration", "Gap", "gap", "measure_calibration", "isotonic", "labelling_depends"),
     "changes": ("Change", "Dependence", "alarm", "find_change", "measure_dependence"),
     "excess": ("excess_p", "fisher_upper"),
     "quantiles": ("GRID", "percentile", "percentile_limits"),
     "recalibration": ("Curve", "Fit", "beta", "out_of_fold", "platt", "smooth_ece"),
     "rhythm": ("Rhythm", "fit_rhythm"),
     "runs": ("Incidents", "find_incidents"),
+    "thresholds": ("Threshold", "find_thresholds"),
     "shares": ("ClusterSums", "Proportion", "difference", "interval", "t_quantile", "wilson"),
     "survival": ("kaplan_meier",),
 }
@@ -32,16 +38,21 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 __all__ = [
     "GRID",
+    "Calibration",
     "Change",
     "ClusterSums",
     "Curve",
     "Dependence",
     "Fit",
+    "Gap",
     "Incidents",
     "Proportion",
     "Rhythm",
+    "Threshold",
     "alarm",
     "beta",
+    "beta_cdf",
+    "binomial_band",
     "cluster_sums",
     "codes_of",
     "difference",
@@ -49,9 +60,15 @@ __all__ = [
     "find_change",
     "find_incidents",
     "fisher_upper",
+    "find_thresholds",
     "fit_rhythm",
+    "gap",
     "interval",
     "kaplan_meier",
+    "isotonic",
+    "labelling_depends",
+    "lower_bound",
+    "measure_calibration",
     "measure_dependence",
     "out_of_fold",
     "percentile",

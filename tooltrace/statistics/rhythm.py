@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from tooltrace.statistics.arrays import Counts, Numbers, sums_by
+from tooltrace.statistics.logistic import fit_logistic, logistic
 
 MIN_PERIODS: Final = 1.5
 """Periods that a history must span: one outage in a single period is no rhythm."""
@@ -76,11 +77,11 @@ class Rhythm:
         low, high = -40.0, 40.0
         for _ in range(60):
             middle = (low + high) / 2
-            if float(_logistic(scores[:first] + middle).mean()) < mean:
+            if float(logistic(scores[:first] + middle).mean()) < mean:
                 low = middle
             else:
                 high = middle
-        return _logistic(scores + (low + high) / 2)
+        return logistic(scores + (low + high) / 2)
 
 
 def fit_rhythm(times: Numbers, hits: Numbers, period: float) -> Rhythm | None:
@@ -96,7 +97,7 @@ def fit_rhythm(times: Numbers, hits: Numbers, period: float) -> Rhythm | None:
         columns += [np.cos(k * angle), np.sin(k * angle)]
     waves = np.column_stack(columns)
     weights, _ = _fit(waves, in_bins, counts)
-    return Rhythm(_logistic(waves @ weights), phases, waves, counts, in_bins)
+    return Rhythm(logistic(waves @ weights), phases, waves, counts, in_bins)
 
 
 def step_evidence(rhythm: Rhythm, hits: Numbers, effect: float) -> Numbers:
@@ -120,25 +121,7 @@ def step_evidence(rhythm: Rhythm, hits: Numbers, effect: float) -> Numbers:
 
 
 def _fit(waves: Numbers, hits: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the coefficients and the curvature of the penalised log-likelihood, by Newton's method."""
-    penalty = np.full(waves.shape[1], _SD**-2)
-    penalty[0] = 0.0
-    rate = hits.sum() / counts.sum()
-    weights = np.zeros(waves.shape[1])
-    weights[0] = math.log(rate / (1 - rate))
-    curvature = np.diag(penalty)
-    for _ in range(50):
-        p = _logistic(waves @ weights)
-        slope = waves.T @ (hits - counts * p) - penalty * weights
-        curvature = (waves * (counts * p * (1 - p))[:, None]).T @ waves + np.diag(penalty)
-        step = np.linalg.solve(curvature + 1e-12 * np.eye(len(weights)), slope)
-        # A step that moves a log-odds by more than 1.7 may overshoot (Bach 2010)
-        largest = float(np.abs(waves @ step).max())
-        weights = weights + step * (1.0 if largest < 1.7 else math.log1p(largest) / largest)
-        if largest < 1e-9:
-            break
-    return weights, curvature
-
-
-def _logistic(x: Numbers) -> Numbers:
-    return np.asarray(0.5 * (1 + np.tanh(x / 2)), dtype=float)
+    rate = float(hits.sum() / counts.sum())
+    start = np.zeros(waves.shape[1])
+    start[0] = math.log(rate / (1 - rate))
+    return fit_logistic(waves, hits, counts, start, np.where(np.arange(len(start)) == 0, 0.0, _SD**-2))
