@@ -48,12 +48,12 @@ def lower_bound(k: float, m: float, alpha: float = 0.05) -> float:
     if k <= 0:
         return 0.0
     low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if float(beta_cdf(middle, k, m - k + 1)) < alpha:
-            low = middle
-        else:
-            high = middle
+    while high - low > 1e-15 * high:
+        grid = np.linspace(low, high, 65)
+        below = int(np.count_nonzero(beta_cdf(grid, k, m - k + 1) < alpha))
+        if not 0 < below < len(grid) or (grid[below - 1], grid[below]) == (low, high):
+            break
+        low, high = float(grid[below - 1]), float(grid[below])
     return (low + high) / 2
 
 

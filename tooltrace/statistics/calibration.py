@@ -165,7 +165,8 @@ def gap(clusters: Counts, values: Numbers, right: Numbers, items: Numbers, *, we
     sums = ClusterSums(0 if weighted else len(n), total, *(float(np.sum(x)) for x in (s, s * s, s * n, n * n)))
     share = sums.proportion()
     of_m, of_mm, of_mn, of_ms = (float(np.sum(x)) for x in (m, m * m, m * n, m * s))
-    low, high = gap_limits(share, sums, of_m, of_mm, of_mn, of_ms)
+    # clusters 0: Student's t for the mean also where each item is a cluster
+    low, high = gap_limits(share, sums._replace(clusters=0), of_m, of_mm, of_mn, of_ms)
     return Gap(float(m.sum()) / total, sums.s / total, share.low, share.high, low, high, sums.effective_n, len(n))
 
 

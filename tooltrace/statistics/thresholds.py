@@ -63,35 +63,39 @@ def find_thresholds(
     levels, number = np.unique(-p, return_inverse=True)
     sums = _running(number, len(levels), clusters, items, hits)
     n, s, nn = sums["n"], sums["s"], sums["nn"]
-    effective = np.array(
-        [ClusterSums(int(c), *rest).effective_n for c, *rest in zip(*(sums[k].tolist() for k in _KEYS), strict=True)]
-    )
-    k = np.where(effective < n, s / n * effective, s)
     found = []
     for pi in sorted(set(asked)):
         enough = (n >= min_n) & (n >= MIN_COVERED * float(items.sum())) & (n * n / nn * math.log(pi) <= math.log(ALPHA))
         tested = np.flatnonzero(enough & (pi < 1))
-        trials, of_them = effective[tested], k[tested]
-        failed = (beta_cdf(pi, np.maximum(of_them, 1e-9), trials - of_them + 1) > ALPHA) | (of_them < trials * pi)
-        passed = int(np.argmax(failed)) if failed.any() else len(failed)
+        passed, k, effective = _passed(tested, sums, pi)
         if not passed:
             found.append(Threshold(pi, None))
             continue
         i = int(tested[passed - 1])
-        found.append(
-            Threshold(
-                pi,
-                float(-levels[i]),
-                round(n[i]),
-                float(s[i] / n[i]),
-                lower_bound(float(k[i]), float(effective[i])),
-                number <= i,
-            )
-        )
+        bound = lower_bound(k, effective)
+        found.append(Threshold(pi, float(-levels[i]), round(n[i]), float(s[i] / n[i]), bound, number <= i))
     return found
 
 
-_KEYS = ("clusters", "n", "s", "ss", "sn", "nn")
+_BLOCK = 64
+"""Levels that are tested at once: most searches end early."""
+
+
+def _passed(tested: Counts, sums: dict[str, Numbers], pi: float) -> tuple[int, float, float]:
+    """Return how many of the levels ``tested`` pass in a row, and the independent hits and results of the last of them."""
+    passed, last = 0, (0.0, 0.0)
+    for start in range(0, len(tested), _BLOCK):
+        block = [ClusterSums(*(sums[key][i] for key in ClusterSums._fields)) for i in tested[start : start + _BLOCK]]
+        trials = np.array([level.effective_n for level in block])
+        hits = np.array(
+            [level.s / level.n * m if m < level.n else level.s for level, m in zip(block, trials, strict=True)]
+        )
+        failed = (beta_cdf(pi, np.maximum(hits, 1e-9), trials - hits + 1) > ALPHA) | (hits < trials * pi)
+        good = int(np.argmax(failed)) if failed.any() else len(block)
+        passed, last = passed + good, (float(hits[good - 1]), float(trials[good - 1])) if good else last
+        if good < len(block):
+            break
+    return passed, *last
 
 
 def _running(level: Counts, size: int, clusters: Counts, items: Numbers, hits: Numbers) -> dict[str, Numbers]:
