@@ -163,9 +163,8 @@ def check_clustered(advice: dict[str, Any]) -> None:
         "k": 8, "n": 8, "share": 1.0, "low": 0.6756, "high": 1.0, "clusters": 8, "design_effect": 1.0, "too_few": True,
     }  # fmt: skip
     rate = advice["now"]["failure_rate"]
-    # By hand: 5.0 for conversations in any order. In time, eight with 6 - 6 * 2/3 = 2 failures too many precede eight with 3 * 2/3 = 2
-    # too few, so neighbours have the correlation r = (7 * 4 - 4 + 7 * 4) / 64 = 13/16, and (1 + r) / (1 - r) = 29/3.
-    assert (rate["failures"], rate["attempts"], rate["clusters"], rate["design_effect"]) == (48, 72, 16, 48.33)
+    # conversations of 6 failures of 6, and of 0 of 3: by hand 5.0
+    assert (rate["failures"], rate["attempts"], rate["clusters"], rate["design_effect"]) == (48, 72, 16, 5.0)
 
 
 def hostile(texts: tuple[str, ...] = INJECTIONS) -> list[Record]:
