@@ -28,6 +28,7 @@ from tooltrace import analysis, assets, errors
 from tooltrace.analysis import Query, catalogue
 from tooltrace.analysis.dimensions import DIMENSIONS
 from tooltrace.analysis.header import GROUPS, UNITS
+from tooltrace.analysis.reasoning import describe
 from tooltrace.cli import cli
 from tooltrace.core.fields import attributes_of, content_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, SavedQuery, Span, ToolCall
@@ -202,6 +203,7 @@ def _query(query: Query) -> str:
     columns = [(f"`{column.name}`", column.unit, safe(column.meaning)) for column in header.columns]
     parts.append(table(("column", "unit", "meaning"), columns))
     parts.append(_content(header.content))
+    parts.append(safe(describe(query)))
     parts.append(f"Next: `tooltrace {header.next}`" if header.next else "")
     parts.append(f"Source: {safe(header.source)}" if header.source else "")
     return "\n\n".join(filter(None, parts))

@@ -13,7 +13,7 @@ from tooltrace.analysis import gather, templating
 from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS, Dimension, choose, choose_names
 from tooltrace.analysis.header import QueryHeader, parse
 from tooltrace.analysis.parameters import ParamValue, literal
-from tooltrace.analysis.reasoning import conclusion
+from tooltrace.analysis.reasoning import conclusion, describe
 from tooltrace.analysis.sides import BOUND, SIDES, WINDOW, Comparison, example
 from tooltrace.errors import BadParameter, QueryError, near
 from tooltrace.store.result import ResultColumn, Statement
@@ -126,7 +126,7 @@ class Query:
     def render_with_values(self, by: GroupBy | None = None, *, now: datetime | None = None, **params: Any) -> str:
         """Return the SQL with literal values in place of its parameters, for a person to copy and run.
 
-        A required parameter without a value stays ``$name``. Raises BadParameter.
+        The first line says what Python makes of its rows, if anything. A required parameter without a value stays ``$name``. Raises BadParameter.
         """
         self._require_known(params)
         now = now or datetime.now(UTC)
@@ -137,7 +137,9 @@ class Query:
             if not parameter.required or params.get(parameter.name) is not None
         }
         literals = {name: literal(value) for name, value in _with_sides(values, comparison).items()}
-        return _TOKEN.sub(lambda token: literals.get(token[1] or "", token[0]), self.render(by, comparison=comparison))
+        sql = _TOKEN.sub(lambda token: literals.get(token[1] or "", token[0]), self.render(by, comparison=comparison))
+        note = describe(self)
+        return f"-- {note}\n{sql}" if note else sql
 
     def bind(self, *, now: datetime | None = None, **params: Any) -> dict[str, ParamValue]:
         """Return a value for each parameter; None gives the default. Spans count back from ``now``.

@@ -45,6 +45,16 @@ def reasoner_of(name: str) -> Reasoner:
     return function
 
 
+def describe(query: Query) -> str:
+    """Return which function makes the answer of what ``query`` gathers, in a sentence; empty where the rows are the answer."""
+    if not query.gathers:
+        return ""
+    if not query.header.reasoner:
+        return "Python adds the intervals of shares to these rows: tooltrace.statistics.ClusterSums."
+    function = reasoner_of(query.header.reasoner)
+    return f"Python makes the answer of these rows: {function.__module__}. {(function.__doc__ or '').splitlines()[0]}"
+
+
 def conclusion(query: Query, groups: Sequence[str], parameters: Mapping[str, Any]) -> Callable[[Gathered], QueryResult]:
     """Return the function that makes the answer to ``query``, grouped by ``groups``, of what its SQL gathered."""
     return partial(_conclude, query, tuple(groups), dict(parameters))

@@ -1,0 +1,23 @@
+"""From gathered rows to answers: what the heading asks for and no row has, follows from the sums, or is an error."""
+
+from __future__ import annotations
+
+import pytest
+
+from tooltrace.analysis import catalogue, find
+from tooltrace.analysis.reasoning import describe, reasoner_of
+
+
+@pytest.mark.parametrize("name", [query.name for query in catalogue().values() if query.gathers])
+def test_the_sql_that_a_person_copies_names_what_python_makes_of_its_rows(name: str) -> None:
+    query = find(name)
+    first, _, rest = query.render_with_values().partition("\n")
+    assert first == f"-- {describe(query)}"
+    assert rest.startswith(("-- ", "WITH", "SELECT"))
+    assert (query.header.reasoner or "ClusterSums") in first
+    if query.header.reasoner:
+        assert reasoner_of(query.header.reasoner).__doc__
+
+
+def test_rows_that_are_the_answer_need_no_python() -> None:
+    assert describe(find("attempts")) == ""
