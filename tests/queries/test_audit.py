@@ -91,7 +91,8 @@ def test_a_tool_that_passes_all_points(engine, make, retried):
         "none of 40 attempts needed a heuristic rule to find a failure",
         "no result has a confidence below 0.5",
         "20 of 20 results have sources that all have a type and an id",
-        "20 of 20 results with a confidence are labelled: mean confidence 0.75, accuracy 0.75, not clearly over- or underconfident, gap 0.0 [-0.14, 0.22]",
+        "20 of 20 results with a confidence are labelled: mean confidence 0.75, accuracy 0.75, not clearly over- or underconfident, gap 0.0 [-0.14, 0.22]; "
+        "expected calibration error 0.0, where that of a calibrated tool is below 0.2 in 95 of 100 cases",
         "20 of 20 results with a confidence have signals",
         "20 of 20 errors report whether they are retryable; 20 of 20 retryable errors that were retried succeeded, 1.0 [0.84, 1.0]",
         "20 of 20 errors state what to do: 20 with a suggestion, 0 with a message for the user",
@@ -120,7 +121,7 @@ def test_nine_of_ten_are_a_habit(engine, make, reporting, passed):
     assert at_point(3, con, good_share=1)["passed"] is False
 
 
-@pytest.mark.parametrize("name", ["good_share", "max_gap", "retry_share"])
+@pytest.mark.parametrize("name", ["good_share", "retry_share"])
 def test_a_share_is_not_a_percentage(engine, name):
     with pytest.raises(BadParameter, match=f"^parameter '{name}' must be a number from 0 to 1; got 90"):
         answer(engine(), **{name: 90})
@@ -146,22 +147,26 @@ def test_a_confidence_without_labels_is_not_calibrated(engine, make):
     assert at_point(11, engine(*attempts), min_n=0)["passed"] is False
 
 
-@pytest.mark.parametrize(("rights", "passed"), [(100, False), (90, True), (70, True), (40, False)])
-def test_a_gap_counts_where_it_is_beyond_doubt(engine, make, rights, passed):
+@pytest.mark.parametrize(
+    ("rights", "passed", "claim"),
+    [
+        (100, False, "underconfident by 0.15"),
+        (90, True, "not clearly over- or underconfident, gap -0.05"),
+        (70, False, "overconfident by 0.15"),
+    ],
+)
+def test_point_11_is_passed_unless_calibration_says_miscalibrated(engine, make, rights, passed, claim):
     attempts = [make(confidence=0.85) for _ in range(100)]
-    row = at_point(11, engine(*attempts, *labels(attempts, rights)))
-    low, high = proportion_confint(rights, 100, method="wilson")
+    con = engine(*attempts, *labels(attempts, rights))
+    row = at_point(11, con)
     assert row["passed"] is passed
-    assert passed == (0.85 - high <= 0.1 and 0.85 - low >= -0.1)
-    gap = 0.85 - rights / 100
-    if 0.85 - high <= 0 <= 0.85 - low:
-        claim, ends = "not clearly over- or underconfident, gap ", (gap, 0.85 - high, 0.85 - low)
-    elif gap >= 0:
-        claim, ends = "overconfident by ", (gap, 0.85 - high, 0.85 - low)
-    else:
-        claim, ends = "underconfident by ", (-gap, low - 0.85, high - 0.85)
-    by, least, most = (round(end, 2) for end in ends)
-    assert row["evidence"].endswith(f"{claim}{by} [{least}, {most}]")
+    assert run(con, "calibration").project("miscalibrated").fetchone() == (not passed,)
+    low, high = (0.85 - end for end in reversed(proportion_confint(rights, 100, method="wilson")))
+    limits = sorted(abs(round(end, 2)) for end in (low, high)) if rights != 90 else [round(low, 2), round(high, 2)]
+    assert (
+        f"{claim} [{limits[0]}, {limits[1]}]; expected calibration error {abs(0.85 - rights / 100):.2f}"
+        in row["evidence"]
+    )
 
 
 def test_too_modest_is_a_gap_too(engine, make):
@@ -169,7 +174,6 @@ def test_too_modest_is_a_gap_too(engine, make):
     row = at_point(11, engine(*attempts, *labels(attempts, 40)))
     assert row["passed"] is False
     assert "underconfident by 0.7 [0.61, 0.7]" in row["evidence"]
-    assert at_point(11, engine(*attempts, *labels(attempts, 40)), max_gap=0.7)["passed"] is True
 
 
 def test_signals(engine, make):
@@ -342,7 +346,7 @@ def test_as_recorded(store):
     ]  # fmt: skip
 
 
-def test_the_gap_of_point_11_is_that_of_calibration(engine, make):
+def test_the_figures_of_point_11_are_those_of_calibration(engine, make):
     """Conversations of five results, in which confidence and accuracy vary together."""
     calls = [make(conversation_id=f"talk_{i // 5}", confidence=0.5 + (i * 7 % 50) / 100) for i in range(100)]
     con = engine(*calls, *labels(calls, 65))
@@ -356,6 +360,8 @@ def test_the_gap_of_point_11_is_that_of_calibration(engine, make):
         [expected["gap"], expected["low"], expected["high"]], abs=1e-6
     )
     found = at_point(11, con)
+    assert found["passed"] is not row["miscalibrated"]
+    assert (figures["ece"], figures["limit"]) == pytest.approx((row["ece"], row["ece_null_p95"]), abs=1e-6)
     assert (found["clusters"], found["design_effect"]) == (row["clusters"], pytest.approx(row["design_effect"]))
 
 

@@ -245,7 +245,7 @@ MEASURES: tuple[Interval | Alarm, ...] = (
     Alarm("calibration", "miscalibrated", alarm="miscalibrated", applies=_without_retries),
     Alarm("calibration", "cox_p < 0.05", alarm="cox_p < 0.05", applies=_without_retries),
     Interval("gap", "gap", low="gap_low", high="gap_high", truth=_fixed(0.0), alone=True, applies=_without_retries),
-    Alarm("audit", "point 11 not passed", {"max_gap": 0.0, "points": 15}, where="point = 11 AND n >= 20 AND clusters >= 5", alarm="NOT passed",
+    Alarm("audit", "point 11 not passed", {"points": 15}, where="point = 11 AND n >= 20 AND clusters >= 5", alarm="NOT passed",
           applies=_without_retries),
     Interval("confidence_bands", "accuracy", truth=_band, applies=_without_retries),
     Interval("confidence_bands", "labelled_share", low="labelled_low", high="labelled_high", truth=_fixed(LABELLED),

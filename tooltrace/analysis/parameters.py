@@ -52,7 +52,6 @@ class QueryOptions(TypedDict, total=False):
     low_below: float | str | None
     max_confidence: float | str | None
     max_duration_ms: float | str | None
-    max_gap: float | str | None
     min_confidence: float | str | None
     min_duration_ms: float | str | None
     min_failures: int | str | None
