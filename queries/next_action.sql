@@ -103,7 +103,7 @@ FROM (
                     END AS was_seen
                 FROM (
                     SELECT span_id AS advised_span, next_action AS advised_action, trace_key AS own_run, parent_span_id AS own_parent,
-                        cluster AS own_talk, CAST(greatest(epoch_us(started_at) + 1, coalesce(ended_us, 0)) AS BIGINT) AS own_end_us
+                        cluster AS own_talk, CAST(greatest(1e0 * epoch_us(started_at) + 1, coalesce(ended_us, 0)) AS BIGINT) AS own_end_us
                     FROM facts
                     WHERE {window} AND finished AND conversation IS NOT NULL AND next_action IN ('stop', 'ask_user', 'human_review')
                 ) AS advised

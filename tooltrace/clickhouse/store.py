@@ -98,9 +98,14 @@ class ClickHouseStore(StoreBackend):
         A query that already runs is not interrupted.
         """
         from tooltrace.clickhouse.query import connect
-        from tooltrace.clickhouse.sql.translate import to_clickhouse
+        from tooltrace.clickhouse.sql.gathers import gather_sql
+        from tooltrace.clickhouse.sql.translate import TranslatedQuery, to_clickhouse
 
-        script = to_clickhouse(statement.sql, statement.params)
+        script = (
+            to_clickhouse(statement.sql, statement.params)
+            if statement.conclude is None
+            else TranslatedQuery((), gather_sql(statement.sql, statement.params))
+        )
         types = {column.name: UNITS[column.unit] for column in statement.columns if column.unit in UNITS}
         with connect(self.address) as session, (cancellation or Cancellation()).interrupting(lambda: None):
             result = result_of(session.answer(script, types), statement)

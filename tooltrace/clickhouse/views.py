@@ -8,7 +8,7 @@ from tooltrace.clickhouse.attribute_sql import quote_identifier
 from tooltrace.clickhouse.corrections_sql import RECORDED_ATTEMPTS, correction_views
 from tooltrace.clickhouse.materialized import ALWAYS, STORED, materialized_selects, table_statements
 from tooltrace.clickhouse.materialized import SETTINGS as MATERIALIZED_SETTINGS
-from tooltrace.clickhouse.sql.translate import view_sql
+from tooltrace.clickhouse.sql.gathers import gather_sql
 from tooltrace.clickhouse.tables import Tables, views
 from tooltrace.store.database.schema import ATTEMPTS
 from tooltrace.store.database.views import VIEWS
@@ -38,7 +38,9 @@ def statements(tables: Tables, database: str, *, materialized: bool = False) -> 
     selects |= {
         name: (sql, SETTINGS) for name, sql in correction_views(tables, database, materialized=materialized).items()
     }
-    selects |= {view.name: (_with_booleans(view.name, view_sql(view.sql, database)), SETTINGS) for view in VIEWS}
+    selects |= {
+        view.name: (_with_booleans(view.name, gather_sql(view.sql, database=database)), SETTINGS) for view in VIEWS
+    }
     return [
         *([] if materialized else table_statements(tables, database, of=ALWAYS)),
         *(

@@ -23,7 +23,7 @@ ENGINE: Final = "clickhouse"
 _MESSAGE_COLUMNS: Final = frozenset(TOOL_CALLS.columns) - frozenset(ATTEMPTS.names) | {"seen_text", "result_tokens"}
 
 
-_HASHES: Final = {
+HASHES: Final = {
     "call_hash": "text_key(call_key({0}tool, {0}call_id, {0}conversation_id, {0}host, {0}pid))",
     "cluster_hash": "text_key(draw_key({0}conversation_id, {0}trace_id))",
 }
@@ -58,9 +58,9 @@ def compute_hashes(tree: Node) -> Node:
     A query renames these columns where it reads attempts, so that their names mean the columns of attempts alone.
     """
     for column in list(tree.find_all(exp.Column)):
-        if column.name in _HASHES and not _is_of_subquery(column):
+        if column.name in HASHES and not _is_of_subquery(column):
             table = f'"{column.table}".' if column.table else ""
-            made = parse(_HASHES[column.name].format(table))
+            made = parse(HASHES[column.name].format(table))
             is_item = isinstance(column.parent, exp.Select) and column.arg_key == "expressions"
             column.replace(exp.alias_(made, column.name) if is_item else made)
     return tree

@@ -1,4 +1,6 @@
-"""Translation of the queries' SQL for ClickHouse. Each query has one text, in DuckDB's SQL.
+"""Translation of a user's SQL, and of queries with chains of steps, for ClickHouse. Each query has one text, in DuckDB's SQL.
+
+:mod:`tooltrace.clickhouse.sql.gathers` translates queries that gather, and views.
 
 sqlglot parses and writes the SQL; :mod:`tooltrace.clickhouse.sql.functions` has what sqlglot would translate wrongly.
 Needs the extra ``clickhouse``.
@@ -8,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +20,7 @@ from tooltrace.clickhouse.attribute_sql import quote_identifier
 from tooltrace.clickhouse.sql import rewrites, validate
 from tooltrace.clickhouse.sql.functions import TRANSLATED, UNCHANGED
 from tooltrace.clickhouse.sql.generator import to_sql
+from tooltrace.clickhouse.sql.literals import replace_parameters
 from tooltrace.clickhouse.sql.macros import MACRO_NAMES, inline_macros
 from tooltrace.clickhouse.sql.parser import parse
 from tooltrace.clickhouse.sql.rewrites import TempTable
@@ -68,9 +70,7 @@ def to_clickhouse(
 def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -> TranslatedQuery:
     # A copy, because the parsed tree is cached and the rewrites change it.
     tree = _parsed(without_definitions(sql)).copy()
-    for node in list(tree.find_all(exp.Parameter, exp.Placeholder)):
-        if node.name in values:
-            node.replace(_literal(values[node.name]))
+    replace_parameters(tree, values)
     validate.require_select(tree)
     validate.require_translatable(tree)
     rewrites.find_repeated_calls(tree)
@@ -95,36 +95,9 @@ def _script(sql: str, values: Mapping[str, Any], only: Collection[str] | None) -
         raise QueryError(f"cannot translate to ClickHouse SQL: {error}") from error
 
 
-def view_sql(sql: str, database: str) -> str:
-    """Return the SQL of a view over the tables in ``database``; a view cannot use temporary tables."""
-    tree = _parsed(sql).copy()
-    rewrites.find_repeated_calls(tree)
-    tree = inline_macros(rewrites.compute_hashes(tree))
-    rewrites.drop_unused_messages_join(tree)
-    rewrites.alias_joined_columns(tree)
-    rewrites.qualify_tables(tree, database)
-    return to_sql(tree)
-
-
 @lru_cache(maxsize=256)
 def _parsed(sql: str) -> rewrites.Node:
     try:
         return parse(sql)
     except SqlglotError as error:
         raise QueryError(f"cannot parse the SQL: {error}") from error
-
-
-def _literal(value: Any) -> rewrites.Node:
-    if value is None:
-        return exp.null()
-    if isinstance(value, bool):
-        return exp.Boolean(this=value)
-    if isinstance(value, datetime):
-        text = exp.Literal.string(value.isoformat(sep=" ", timespec="microseconds"))
-        return exp.Anonymous(this="toDateTime64", expressions=[text, exp.Literal.number(6), exp.Literal.string("UTC")])
-    if isinstance(value, float):
-        # As text: it has all digits, and NaN and the infinities have no literal.
-        return exp.Anonymous(this="toFloat64", expressions=[exp.Literal.string(repr(value))])
-    if isinstance(value, list):
-        return exp.Array(expressions=[_literal(each) for each in value])
-    return exp.Literal.number(value) if isinstance(value, int) else exp.Literal.string(str(value))
