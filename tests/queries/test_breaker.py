@@ -1,20 +1,16 @@
-"""The breaker replayed in SQL does what a breaker stepped through one attempt at a time does."""
+"""What a circuit breaker would have prevented: cases by hand, and the breaker that is recommended."""
 
 from __future__ import annotations
 
 import random
 from datetime import datetime, timedelta
 
-import duckdb
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.queries.answers import run
 from tooltrace.analysis import find
 from tooltrace.errors import BadParameter
 from tooltrace.recording.circuit_breaker import CircuitBreaker
-from tooltrace.store.database.macros import create_macros
 
 START = datetime(2026, 3, 1, 12)
 
@@ -98,49 +94,6 @@ def test_a_duration_beyond_all_reason_is_none(engine, history, odd):
     assert (row["trips"], row["would_block"], row["saved_ms"]) == (1, 2, 0.0)
 
 
-def stepped(attempts, threshold, recovery_timeout):
-    """One attempt after another, as a breaker in a program would see them: (trips, blocked, prevented, open ms)."""
-    in_a_row, opened, closed = 0, None, -1.0
-    trips, blocked, prevented, open_ms = 0, 0, 0, 0.0
-    last = attempts[-1][0]
-    for began, took, failed in attempts:
-        if opened is not None and began <= closed:
-            if began >= opened:
-                blocked, prevented = blocked + 1, prevented + failed
-            continue
-        if opened is not None:
-            opened, in_a_row = None, 0
-        in_a_row = in_a_row + 1 if failed else 0
-        if in_a_row == threshold:
-            opened, closed = began + took, began + took + recovery_timeout
-            trips, open_ms = trips + 1, open_ms + 1000.0 * max(0, min(closed, last) - opened)
-    return trips, blocked, prevented, open_ms
-
-
-CON = duckdb.connect(":memory:", config={"threads": 1})
-create_macros(CON)
-STEP = st.tuples(st.integers(0, 5), st.integers(0, 4), st.booleans() | st.just(True))
-
-
-@given(st.lists(STEP, min_size=1, max_size=60), st.integers(1, 4), st.integers(1, 15))
-def test_any_history_is_replayed_as_if_stepped_through(steps, threshold, recovery_timeout):
-    attempts, now = [], 0
-    for gap, took, failed in steps:
-        now += gap
-        attempts.append((now, took, failed))
-    rows = ", ".join(
-        f"('t', '{i:04}', 7, 1, TIMESTAMP '2026-03-01' + to_seconds({began}), {1000.0 * took}, "
-        f"'{'error' if failed else 'success'}', 'returned')"
-        for i, (began, took, failed) in enumerate(attempts)
-    )
-    CON.execute(f"CREATE OR REPLACE TABLE attempts AS SELECT * FROM (VALUES {rows}) AS t{COLUMNS}")
-    (row,) = answer(CON, failure_threshold=threshold, recovery_timeout=recovery_timeout)
-    replayed = (row["trips"], row["would_block"], row["prevented"], row["time_open_ms"])
-    assert replayed == stepped(attempts, threshold, recovery_timeout)
-    assert row["blocked_good"] == row["would_block"] - row["prevented"]
-    assert row["failures"] == sum(failed for _, _, failed in attempts)
-
-
 def failing(share, outage=(0, 0), n=1000, seed=1):
     """Whether each of ``n`` attempts fails, 40 s apart: by chance, and nearly always during the ``outage``."""
     chance = random.Random(seed)
@@ -157,26 +110,18 @@ def failing(share, outage=(0, 0), n=1000, seed=1):
         pytest.param([True] * 19, None, id="too few attempts"),
     ],
 )  # fmt: skip
-def test_a_breaker_is_recommended_for_outages_and_not_for_independent_failures(failed, helps):
-    rows = ", ".join(
-        f"('t', '{i:04}', {i}, 1, TIMESTAMP '2026-03-01' + to_seconds({40 * i}), 1000.0, "
-        f"'{'error' if fails else 'success'}', 'returned')"
-        for i, fails in enumerate(failed)
-    )
-    CON.execute(f"CREATE OR REPLACE TABLE attempts AS SELECT * FROM (VALUES {rows}) AS t{COLUMNS}")
-    (row,) = answer(CON)
+def test_a_breaker_is_recommended_for_outages_and_not_for_independent_failures(engine, history, failed, helps):
+    con = engine(*history(*((40 * i, "error" if fails else "success") for i, fails in enumerate(failed))))
+    (row,) = answer(con)
     recommended, *counted = (row[f"recommended{name}"] for name in ("", "_prevented", "_blocked_good"))
     if not helps:
         assert [recommended, *counted] == ["none" if helps is False else None, None, None]
         return
     numbers = {name: int(value) for name, value in (part.split("=") for part in recommended.split(", "))}
     assert repr(CircuitBreaker(**numbers)) == f"CircuitBreaker({recommended})"
-    (replayed,) = answer(CON, **numbers)
+    (replayed,) = answer(con, **numbers)
     assert counted == [replayed["prevented"], replayed["blocked_good"]], "what the query counts for these numbers"
     assert counted[0] > max(0.5 * sum(failed), 5 * counted[1])
-
-
-COLUMNS = "(tool, span_id, cluster_hash, attempt, started_at, duration_ms, status, ending)"
 
 
 def test_one_failure_may_be_enough_and_none_is_refused(engine, history):

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tooltrace.statistics.arrays import cluster_sums, codes_of
     from tooltrace.statistics.binomial import beta_cdf, binomial_band, lower_bound
     from tooltrace.statistics.calibration import Calibration, Gap, gap, isotonic, labelling_depends, measure_calibration
+    from tooltrace.statistics.breaker import Trips, replay, streaks
     from tooltrace.statistics.changes import Change, Dependence, alarm, find_change, measure_dependence
     from tooltrace.statistics.excess import excess_p, fisher_upper
     from tooltrace.statistics.quantiles import GRID, percentile, percentile_limits
@@ -24,6 +25,7 @@ _MODULES = {
     "arrays": ("cluster_sums", "codes_of"),
     "binomial": ("beta_cdf", "binomial_band", "lower_bound"),
     "calibration": ("Calibration", "Gap", "gap", "measure_calibration", "isotonic", "labelling_depends"),
+    "breaker": ("Trips", "replay", "streaks"),
     "changes": ("Change", "Dependence", "alarm", "find_change", "measure_dependence"),
     "excess": ("excess_p", "fisher_upper"),
     "quantiles": ("GRID", "percentile", "percentile_limits"),
@@ -49,6 +51,7 @@ __all__ = [
     "Proportion",
     "Rhythm",
     "Threshold",
+    "Trips",
     "alarm",
     "beta",
     "beta_cdf",
@@ -74,7 +77,9 @@ __all__ = [
     "percentile",
     "percentile_limits",
     "platt",
+    "replay",
     "smooth_ece",
+    "streaks",
     "t_quantile",
     "wilson",
 ]
