@@ -103,17 +103,17 @@ FROM (
                     END AS was_seen
                 FROM (
                     SELECT span_id AS advised_span, next_action AS advised_action, trace_key AS own_run, parent_span_id AS own_parent,
-                        cluster AS own_talk, CAST(greatest(1e0 * epoch_us(started_at) + 1, coalesce(ended_us, 0)) AS BIGINT) AS own_end_us
+                        conversation_key AS own_talk, CAST(greatest(1e0 * epoch_us(started_at) + 1, coalesce(ended_us, 0)) AS BIGINT) AS own_end_us
                     FROM facts
                     WHERE {window} AND finished AND conversation IS NOT NULL AND next_action IN ('stop', 'ask_user', 'human_review')
                 ) AS advised
                 ASOF LEFT JOIN (
-                    SELECT cluster AS talk, epoch_us(started_at) AS at_us, min(trace_key) AS first_run, max(trace_key) AS last_run,
+                    SELECT conversation_key AS talk, epoch_us(started_at) AS at_us, min(trace_key) AS first_run, max(trace_key) AS last_run,
                         min(CASE WHEN parent_span_id IS NULL THEN 0 ELSE 1 END) AS inside,
                         max(CASE WHEN ending IN ('paused', 'declined', 'expired') OR span_id IN (SELECT span_id FROM gates) THEN 1 ELSE 0 END) AS waited
                     FROM facts
-                    WHERE conversation IS NOT NULL AND cluster IN (SELECT cluster FROM facts WHERE next_action IN ('stop', 'ask_user', 'human_review'))
-                    GROUP BY cluster, epoch_us(started_at)
+                    WHERE conversation IS NOT NULL AND conversation_key IN (SELECT conversation_key FROM facts WHERE next_action IN ('stop', 'ask_user', 'human_review'))
+                    GROUP BY conversation_key, epoch_us(started_at)
                 ) AS s ON s.talk = own_talk AND s.at_us >= own_end_us
             ) AS seen ON advised_span = span_id
             LEFT JOIN (SELECT span_id AS judged_span, correct FROM judged) AS labels ON judged_span = span_id

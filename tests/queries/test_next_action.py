@@ -133,6 +133,11 @@ def test_later_calls_count_beyond_tool_and_time_range(engine, step):
     assert counts_of(con, until="2026-03-01T12:00:30") == (1, 1, 1)
 
 
+def test_grouped_by_conversation_the_same_is_known(engine, step):
+    con = engine(step(0, "stop"), step(60, tool="fetch"), step(0, "stop", conversation_id="other"))
+    assert {row["conversation"]: row["followed"] for row in answer(con, by="conversation")} == {"session": 0, "other": 1}
+
+
 @pytest.mark.parametrize("advice", ["stop", "ask_user", "human_review"])
 def test_calls_without_a_conversation_have_no_known_next_call(engine, step, advice):
     con = engine(step(0, advice, conversation_id=None), step(5, conversation_id=None))
