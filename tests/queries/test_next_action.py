@@ -135,7 +135,10 @@ def test_later_calls_count_beyond_tool_and_time_range(engine, step):
 
 def test_grouped_by_conversation_the_same_is_known(engine, step):
     con = engine(step(0, "stop"), step(60, tool="fetch"), step(0, "stop", conversation_id="other"))
-    assert {row["conversation"]: row["followed"] for row in answer(con, by="conversation")} == {"session": 0, "other": 1}
+    assert {row["conversation"]: row["followed"] for row in answer(con, by="conversation")} == {
+        "session": 0,
+        "other": 1,
+    }
 
 
 @pytest.mark.parametrize("advice", ["stop", "ask_user", "human_review"])

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tooltrace.statistics.arrays import cluster_sums, codes_of
     from tooltrace.statistics.binomial import beta_cdf, binomial_band, lower_bound
-    from tooltrace.statistics.calibration import Calibration, Gap, gap, isotonic, labelling_depends, measure_calibration
     from tooltrace.statistics.breaker import Trips, replay, streaks
+    from tooltrace.statistics.calibration import Calibration, Gap, gap, isotonic, labelling_depends, measure_calibration
     from tooltrace.statistics.changes import Change, Dependence, alarm, find_change, measure_dependence
     from tooltrace.statistics.excess import excess_p, fisher_upper
     from tooltrace.statistics.quantiles import GRID, percentile, percentile_limits
