@@ -14,6 +14,8 @@ from tests.queries.answers import run
 from tooltrace.analysis import find
 from tooltrace.errors import BadParameter
 from tooltrace.store.database.macros import create_macros
+from tooltrace.store.database.schema import ATTEMPTS, quote_identifier
+from tooltrace.store.database.views import FACTS
 
 
 def groups(con, by):
@@ -81,17 +83,14 @@ HOSTILE = st.sampled_from([
 CON = duckdb.connect(":memory:", config={"threads": 1})
 create_macros(CON)
 CON.execute("CREATE TABLE repeated_calls (call_hash UBIGINT)")
-COLUMNS = """
-    tool TEXT, call_id TEXT, conversation_id TEXT, host TEXT, pid BIGINT, attempt BIGINT, code TEXT, status TEXT,
-    rule_grade TEXT, ending TEXT, cached BOOLEAN, started_at TIMESTAMP, attributes JSON, trace_id TEXT, span_id TEXT,
-    call_hash UBIGINT, cluster_hash UBIGINT
-"""
+CON.execute(f"CREATE TABLE attempts ({', '.join(f'{quote_identifier(c.name)} {c.type}' for c in ATTEMPTS.columns)})")
+CON.execute(f"CREATE VIEW facts AS {FACTS.sql}")
 
 
 @given(name=st.one_of(NAMES, HOSTILE, st.tuples(HOSTILE, NAMES, HOSTILE).map("".join)))
 def test_any_attribute_name_is_read_and_nothing_else_is_run(name):
     attributes = json.dumps({name: "the value", name + "x": "another"})
-    CON.execute(f"CREATE OR REPLACE TABLE attempts ({COLUMNS})")
+    CON.execute("TRUNCATE attempts")
     CON.execute(
         "INSERT INTO attempts (tool, call_id, conversation_id, attempt, status, ending, cached, started_at, attributes, "
         "call_hash, cluster_hash) VALUES ('t', 'c', 's', 1, 'success', 'returned', false, now()::TIMESTAMP, ?, 1, 2)",
