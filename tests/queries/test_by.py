@@ -83,7 +83,9 @@ HOSTILE = st.sampled_from([
 CON = duckdb.connect(":memory:", config={"threads": 1})
 create_macros(CON)
 CON.execute("CREATE TABLE repeated_calls (call_hash UBIGINT)")
-CON.execute(f"CREATE TABLE attempts ({', '.join(f'{quote_identifier(c.name)} {c.type}' for c in ATTEMPTS.columns)})")
+CON.execute(
+    f"CREATE TABLE attempts ({', '.join(f'{quote_identifier(c.name)} {c.type}' for c in ATTEMPTS.columns)}, call_hash UBIGINT, cluster_hash UBIGINT)"
+)
 CON.execute(f"CREATE VIEW facts AS {FACTS.sql}")
 
 

@@ -21,8 +21,6 @@ FUNCTIONS: Final = {
     # aggregates
     "arg_max": "argMax({0}, {1})",
     "arg_min": "argMin({0}, {1})",
-    # of three arguments: the first values of {0} in the order of {1}, at most {2}
-    "min_by": "arrayMap(x -> x.2, arraySlice(groupArraySortedIf(10000)(tuple(assumeNotNull({1}), {0}), {1} IS NOT NULL), 1, {2}))",
     # min and max ignore NULL as bool_and and bool_or do, and a Bool remains a Bool.
     "bool_and": "min({0})",
     "bool_or": "max({0})",

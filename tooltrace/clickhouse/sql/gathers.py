@@ -162,6 +162,10 @@ class _Writer:
                 return f"toInt64({self._sql(node)})"
             case exp.Window(this=exp.Count() | exp.RowNumber() | exp.Filter(this=exp.Count())):
                 return f"toInt64({self._sql(node)})"
+            case exp.ArgMin() if node.args.get("count") is not None:  # the first values in the order of another
+                value, at, count = map(self._sql, (node.this, node.expression, node.args["count"]))
+                pair = f"tuple(assumeNotNull({at}), {value})"
+                return f"arrayMap(x -> x.2, groupArraySortedIf({count})({pair}, {at} IS NOT NULL))"
             case exp.PercentileCont():
                 return self._percentiles(node)
         return None
