@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -48,7 +49,7 @@ def compared(*rows: tuple[str, str, float, float]) -> QueryResult:
         for measure, verdict, before, after in rows
     ]
     names = ("tool", "measure", "unit", "before", "after", "difference", "verdict")
-    statement = find("compare").statement(None, before="version:1", after="version:2")
+    statement = replace(find("compare").statement(None, before="version:1", after="version:2"), conclude=None)
     return QueryResult.of_rows([(name, "VARCHAR") for name in names], values, statement)
 
 

@@ -73,7 +73,7 @@ class Statement:
 class Gathered:
     """The rows that the SQL of a query gathered, read once: as dicts, or as arrays."""
 
-    def __init__(self, source: DuckDBPyConnection | DuckDBPyRelation) -> None:
+    def __init__(self, source: DuckDBPyConnection | DuckDBPyRelation | _FetchedRows) -> None:
         """Read from ``source``, a connection that executed the SQL, or a relation."""
         described = [(str(column[0]), str(column[1])) for column in source.description or ()]
         self.types: dict[str, str] = dict(described)
@@ -130,6 +130,35 @@ class Gathered:
                 )
 
 
+class _FetchedRows:
+    """Rows that a backend has fetched, with the methods of a connection of DuckDB that executed their SQL."""
+
+    def __init__(self, columns: Sequence[tuple[str, Any]], rows: Sequence[Any]) -> None:
+        self.description = columns
+        self._rows = rows
+
+    def fetchall(self) -> Sequence[Any]:
+        return self._rows
+
+    def fetchnumpy(self) -> dict[str, Any]:
+        values = zip(*self._rows, strict=True) if self._rows else ((),) * len(self.description)
+        return {name: _array(column, str(kind)) for (name, kind), column in zip(self.description, values, strict=True)}
+
+
+def _array(values: Sequence[Any], kind: str) -> Any:
+    import numpy as np
+
+    if kind == "DATE" or kind.startswith("TIMESTAMP"):
+        return np.array(values, dtype="datetime64[us]")
+    if kind == "BOOLEAN" or kind.endswith("INT") or kind in ("INTEGER", "DOUBLE", "FLOAT"):
+        type_ = {"BOOLEAN": bool, "DOUBLE": float, "FLOAT": float}.get(kind, object if kind == "HUGEINT" else np.int64)
+        unknown = [value is None for value in values]
+        return np.ma.masked_array([0 if value is None else value for value in values], unknown, dtype=type_)
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
+
+
 def _python(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
@@ -175,7 +204,9 @@ class QueryResult:
     def of_rows(
         cls, columns: Sequence[tuple[str, Any]], rows: Sequence[Any], statement: Statement, cut: Cut | None = None
     ) -> QueryResult:
-        """Return the result of ``statement``: ``rows`` under ``columns``, each a name and a DuckDB type."""
+        """Return the result of ``statement``: of ``rows`` under ``columns``, each a name and a DuckDB type."""
+        if statement.conclude:
+            return _concluded(_FetchedRows(columns, rows), statement, "")
         names, types = [name for name, _ in columns], [kind for _, kind in columns]
         return cls(_fields(statement, names, types), types, rows, groups=len(statement.groups), cut=cut)
 
@@ -278,7 +309,9 @@ def read(con: DuckDBPyConnection, statement: Statement, note: str = "") -> Query
     return QueryResult(fields, types, con.fetchall(), groups=len(statement.groups), note=note)
 
 
-def _concluded(source: DuckDBPyConnection | DuckDBPyRelation, statement: Statement, note: str) -> QueryResult:
+def _concluded(
+    source: DuckDBPyConnection | DuckDBPyRelation | _FetchedRows, statement: Statement, note: str
+) -> QueryResult:
     assert statement.conclude is not None
     result = statement.conclude(Gathered(source))
     result.note = note
