@@ -75,8 +75,8 @@ def command(*words: str) -> Result:
 @pytest.mark.parametrize(
     "name",
     [
-        *("failure_rate", "recent", "ranking"),
-        *(pytest.param(name, marks=pytest.mark.simulations) for name in ("errors", "calibration", "latency", "audit")),
+        *("failure_rate", "recent", "ranking", "drift", "calibration"),
+        *(pytest.param(name, marks=pytest.mark.simulations) for name in ("errors", "retries", "latency", "audit")),
     ],
 )
 def test_a_named_query_has_the_same_result_in_every_store(memory: str, local: Path, name: str) -> None:
