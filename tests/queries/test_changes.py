@@ -9,7 +9,7 @@ import pytest
 from tests.queries.answers import run
 from tooltrace.analysis import find
 from tooltrace.analysis.query_verdict import query_verdict
-from tooltrace.store.result import result_of
+from tooltrace.store.result import read
 
 from .conftest import START
 
@@ -85,7 +85,7 @@ def test_a_rate_of_few_attempts_or_few_conversations_is_marked(engine, make, att
 
 def test_the_verdict_names_the_newest_even_if_it_has_few_attempts(engine, make):
     con = engine(make(tool_version="1"), make(tool_version="2", started_at=LATER))
-    result = result_of(run(con, "changes", since=LATER), find("changes").statement(since=LATER))
+    result = read(con, find("changes").statement(since=LATER))
     sentence = query_verdict(find("changes"), result)
     assert sentence is not None
     assert sentence.clauses[0].values["name"].value == "2"
