@@ -83,10 +83,14 @@ repeating AS (
     UNION
     SELECT cluster
     FROM (
-        SELECT cluster, call_started_at, sum(is_error) OVER calls AS errors, lag(call_started_at, $k - 1) OVER calls AS began
+        SELECT
+            cluster,
+            call_started_at,
+            sum(is_error) OVER (
+                PARTITION BY asker ORDER BY call_started_at, span_id ROWS BETWEEN $k - 1 PRECEDING AND CURRENT ROW) AS errors,
+            lag(call_started_at, $k - 1) OVER (PARTITION BY asker ORDER BY call_started_at, span_id) AS began
         FROM requests
         WHERE is_last AND asker IN (SELECT asker FROM requests WHERE is_last AND is_error = 1 GROUP BY asker HAVING count(*) >= $k)
-        WINDOW calls AS (PARTITION BY asker ORDER BY call_started_at, span_id ROWS BETWEEN $k - 1 PRECEDING AND CURRENT ROW)
     ) AS in_order
     WHERE errors >= $k AND epoch(call_started_at) - epoch(began) <= $window_s
 )
