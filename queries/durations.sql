@@ -17,26 +17,13 @@
 --   share     share  n / attempts of the group
 -- verdict: max(n) Most attempts of {group} took {from_ms} to {to_ms}: {n} of them ({share}).
 -- next: query latency --tool {tool}
-SELECT
-    /* by names */ tool, /* end by */
-    power(10, step / 10.0) AS from_ms,
-    power(10, (step + 1) / 10.0) AS to_ms,
-    n,
-    failures,
-    n / sum(n) OVER (PARTITION BY /* by names */ tool, /* end by */ 1) AS share
+-- reasoner: durations
+SELECT {by}, step, power(10, step / 10.0) AS from_ms, power(10, (step + 1) / 10.0) AS to_ms, count(*) AS n, count(*) FILTER (WHERE failed) AS failures
 FROM (
-    SELECT
-        /* by */ tool, /* end by */
-        -- below a microsecond is a microsecond
-        floor(round(10 * log10(greatest(duration_ms, 1e-3)), 9)) AS step,
-        count(*) AS n,
-        count(*) FILTER (WHERE status = 'error') AS failures
-    FROM attempts
-    WHERE is_finished(status, ending) AND NOT coalesce(cached, false)
-      AND known_ms(duration_ms) IS NOT NULL
-      AND ($since IS NULL OR started_at >= $since)
-      AND ($until IS NULL OR started_at < $until)
-      AND ($tool IS NULL OR tool = $tool)
-    GROUP BY ALL
-)
-ORDER BY /* by names */ tool, /* end by */ step
+    -- below a microsecond is a microsecond
+    SELECT *, floor(round(10 * log10(greatest(ms, 1e-3)), 9)) AS step
+    FROM facts
+    WHERE {window} AND finished AND NOT from_cache AND ms IS NOT NULL
+) AS stepped
+GROUP BY ALL
+ORDER BY {by}, step

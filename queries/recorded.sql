@@ -28,33 +28,25 @@
 -- verdict: max(attempts) {group} has most attempts: {attempts}, of which {confidence} state a confidence and
 --   {labelled} are labelled.
 -- next: query failure_rate --tool {tool}
+-- order: attempts desc, groups
 SELECT
-    /* by */ tool, /* end by */
+    {by},
     count(*) FILTER (WHERE coalesce(ending, '') <> 'refused') AS attempts,
-    count(*) FILTER (WHERE is_finished(status, ending)) AS finished,
-    count(*) FILTER (WHERE is_finished(status, ending) AND status = 'error') AS failed,
+    count(*) FILTER (WHERE finished) AS finished,
+    count(*) FILTER (WHERE failed) AS failed,
     count(*) FILTER (WHERE ending = 'refused') AS refused,
     count(confidence) AS confidence,
-    count(*) FILTER (WHERE is_finished(status, ending) AND j.correct IS NOT NULL) AS labelled,
-    count(*) FILTER (WHERE is_finished(status, ending) AND j.correct IS NOT NULL AND confidence IS NOT NULL) AS calibrated,
-    count(s.sourced_span) AS sourced,
+    count(*) FILTER (WHERE finished AND correct IS NOT NULL) AS labelled,
+    count(*) FILTER (WHERE finished AND correct IS NOT NULL AND confidence IS NOT NULL) AS calibrated,
+    count(sourced_span) AS sourced,
     count(next_action) AS advised,
-    count(g.stopped_span) AS approvals,
+    count(stopped_span) AS approvals,
     count(*) FILTER (WHERE attempt > 1) AS retries,
     count(tool_version) AS versioned,
     max(started_at) AS last_at
-FROM attempts AS a
-LEFT JOIN (SELECT span_id AS judged_span, correct FROM judged) AS j ON j.judged_span = a.span_id
-LEFT JOIN (
-    SELECT DISTINCT span_id AS sourced_span
-    FROM sources
-    WHERE ($since IS NULL OR started_at >= $since)
-      AND ($until IS NULL OR started_at < $until)
-      AND ($tool IS NULL OR tool = $tool)
-) AS s ON s.sourced_span = a.span_id
-LEFT JOIN (SELECT DISTINCT span_id AS stopped_span FROM gates) AS g ON g.stopped_span = a.span_id
-WHERE ($since IS NULL OR started_at >= $since)
-  AND ($until IS NULL OR started_at < $until)
-  AND ($tool IS NULL OR tool = $tool)
+FROM facts
+LEFT JOIN (SELECT span_id AS judged_span, correct FROM judged) AS j ON j.judged_span = facts.span_id
+LEFT JOIN (SELECT DISTINCT span_id AS sourced_span FROM sources) AS s ON s.sourced_span = facts.span_id
+LEFT JOIN (SELECT DISTINCT span_id AS stopped_span FROM gates) AS g ON g.stopped_span = facts.span_id
+WHERE {window}
 GROUP BY ALL
-ORDER BY attempts DESC, /* by names */ tool, /* end by */ finished

@@ -25,48 +25,38 @@
 -- important: code, n, breaker, last_seen, message
 -- verdict: max(n) {group}: {n} calls were refused with {code}, last with {message}.
 -- next: tail --ending refused
-WITH refused AS (
-    SELECT /* by */ tool, /* end by */ tool AS of_tool, code, host, pid, started_at, span_id, left(error_message, 500) AS reason
-    FROM attempts
-    WHERE ending = 'refused'
-      AND ($since IS NULL OR started_at >= $since)
-      AND ($until IS NULL OR started_at < $until)
-      AND ($tool IS NULL OR tool = $tool)
-),
-counted AS (
+-- order: n desc, groups, code, last_seen desc
+WITH counted AS (
     SELECT
-        /* by names */ tool, /* end by */
-        of_tool,
-        code,
-        host,
-        pid,
+        {by},
+        tool AS of_tool,
+        code AS cause,
+        host AS of_host,
+        pid AS of_pid,
         count(*) AS n,
         min(started_at) AS first_seen,
         max(started_at) AS last_seen,
-        arg_max(reason, row(started_at, span_id)) AS message
-    FROM refused
+        arg_max(left(error_message, 500), started_at) AS message
+    FROM facts
+    WHERE {window} AND ending = 'refused'
     GROUP BY ALL
 ),
 ran AS (
-    SELECT c.of_tool, c.code, c.host, c.pid, c.last_seen, count(*) AS finished
-    FROM (SELECT DISTINCT of_tool, code, host, pid, last_seen FROM counted) AS c
-    JOIN attempts AS a ON a.tool = c.of_tool AND coalesce(a.host, '') = coalesce(c.host, '') AND coalesce(a.pid, -1) = coalesce(c.pid, -1)
-    WHERE a.started_at > c.last_seen AND is_finished(a.status, a.ending)
+    SELECT c.of_tool, c.cause, c.of_host, c.of_pid, c.last_seen, count(*) AS finished
+    FROM (SELECT DISTINCT of_tool, cause, of_host, of_pid, last_seen FROM counted) AS c
+    JOIN facts
+        ON facts.tool = c.of_tool AND coalesce(facts.host, '') = coalesce(c.of_host, '') AND coalesce(facts.pid, -1) = coalesce(c.of_pid, -1)
+    WHERE facts.started_at > c.last_seen AND facts.finished
     GROUP BY ALL
 )
 SELECT
-    /* by names */ tool, /* end by */
-    c.code,
-    c.n,
-    c.first_seen,
-    c.last_seen,
-    c.host,
-    c.pid,
+    c.*,
+    c.cause AS code,
+    c.of_host AS host,
+    c.of_pid AS pid,
     coalesce(r.finished, 0) AS finished,
-    CASE WHEN c.code = 'CIRCUIT_OPEN' THEN CASE WHEN r.finished > 0 THEN 'closed' ELSE 'open' END END AS breaker,
-    c.message
+    CASE WHEN c.cause = 'CIRCUIT_OPEN' THEN CASE WHEN r.finished > 0 THEN 'closed' ELSE 'open' END END AS breaker
 FROM counted AS c
 LEFT JOIN ran AS r
-    ON r.of_tool = c.of_tool AND coalesce(r.code, '') = coalesce(c.code, '') AND coalesce(r.host, '') = coalesce(c.host, '')
-    AND coalesce(r.pid, -1) = coalesce(c.pid, -1) AND r.last_seen = c.last_seen
-ORDER BY c.n DESC, /* by names */ tool, /* end by */ c.code, c.last_seen DESC
+    ON r.of_tool = c.of_tool AND coalesce(r.cause, '') = coalesce(c.cause, '') AND coalesce(r.of_host, '') = coalesce(c.of_host, '')
+    AND coalesce(r.of_pid, -1) = coalesce(c.of_pid, -1) AND r.last_seen = c.last_seen
