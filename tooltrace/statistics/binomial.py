@@ -12,49 +12,61 @@ _TERMS = 300
 _TINY = 1e-300
 
 
-def beta_cdf(x: Numbers | float, a: Numbers | float, b: Numbers | float) -> Numbers:
+def beta_cdf(x: float, a: float, b: float) -> float:
     """Return the probability of at most ``x`` under Beta(a, b): of k = a or more hits of m = a + b - 1 at rate x.
 
     Source: the continued fraction of the incomplete beta function (DLMF 8.17.22), evaluated by Lentz's method.
     """
-    x, a, b = np.broadcast_arrays(np.asarray(x, float), np.asarray(a, float), np.asarray(b, float))
-    swap = x > (a + 1) / (a + b + 2)
-    x, a, b = np.where(swap, 1 - x, x), np.where(swap, b, a), np.where(swap, a, b)
-    inner = np.clip(x, _TINY, 1 - 1e-16)
-    front = np.exp(a * np.log(inner) + b * np.log1p(-inner) + log_gamma(a + b) - log_gamma(a + 1) - log_gamma(b))
-    c = np.ones_like(inner)
-    d = 1 / _away(1 - (a + b) * inner / (a + 1))
-    h = d.copy()
+    if not 0 < x < 1:
+        return float(x >= 1)
+    if x > (a + 1) / (a + b + 2):
+        return 1 - beta_cdf(1 - x, b, a)
+    front = math.exp(a * math.log(x) + b * math.log1p(-x) + math.lgamma(a + b) - math.lgamma(a + 1) - math.lgamma(b))
+    c, d = 1.0, 1 / _away(1 - (a + b) * x / (a + 1))
+    whole = d
     for m in range(1, _TERMS):
-        even = m * (b - m) * inner / ((a + 2 * m - 1) * (a + 2 * m))
-        odd = -(a + m) * (a + b + m) * inner / ((a + 2 * m) * (a + 2 * m + 1))
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         for numerator in (even, odd):
             d = 1 / _away(1 + numerator * d)
             c = _away(1 + numerator / c)
-            h *= c * d
-        if float(np.max(np.abs(c * d - 1), initial=0.0)) < 1e-15:
+            whole *= c * d
+        if abs(c * d - 1) < 1e-15:
             break
-    below = np.where(x <= 0, 0.0, np.minimum(front * h, 1.0))
-    return np.asarray(np.where(swap, 1 - below, below), dtype=float)
+    return min(front * whole, 1.0)
 
 
-def _away(values: Numbers) -> Numbers:
-    """Return the values, with 1e-300 in place of 0, to divide by."""
-    return np.where(np.abs(values) < _TINY, _TINY, values)
+def _away(value: float) -> float:
+    """Return the value, and 1e-300 in place of 0, to divide by."""
+    return value if abs(value) > _TINY else _TINY
 
 
 def lower_bound(k: float, m: float, alpha: float = 0.05) -> float:
     """Return the one-sided lower limit of k / m with confidence 1 - alpha; 0 for k = 0. Source: Clopper and Pearson 1934."""
     if k <= 0:
         return 0.0
-    low, high = 0.0, 1.0
-    while high - low > 1e-15 * high:
-        grid = np.linspace(low, high, 65)
-        below = int(np.count_nonzero(beta_cdf(grid, k, m - k + 1) < alpha))
-        if not 0 < below < len(grid) or (grid[below - 1], grid[below]) == (low, high):
-            break
-        low, high = float(grid[below - 1]), float(grid[below])
+    low, high = 0.0, k / m
+    for _ in range(60):
+        middle = (low + high) / 2
+        if beta_cdf(middle, k, m - k + 1) < alpha:
+            low = middle
+        else:
+            high = middle
     return (low + high) / 2
+
+
+def excess(k: Numbers, m: Numbers, rate: float) -> Numbers:
+    """Return the normal quantile of the probability of fewer than ``k`` hits of ``m`` at ``rate``; 0 for k near m rate or below.
+
+    Source: the approximation of Peizer and Pratt 1968.
+    """
+    above = k >= m * rate + 0.6
+    k, m = np.where(above, k, m), np.asarray(m, dtype=float)
+    tilt = 0.02 * ((1 - rate) / k - rate / (m - k + 1) + (0.5 - rate) / (m + 1))
+    inner = (k - 0.5) * np.log((k - 0.5) / (m * rate)) + (m - k + 0.5) * np.log((m - k + 0.5) / (m * (1 - rate)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = (k - m * rate - (1 + rate) / 3 + tilt) / (k - 0.5 - m * rate) * np.sqrt(12 * m / (6 * m + 1) * inner)
+    return np.where(above, z, 0.0)
 
 
 def binomial_band(m: int, rate: float) -> tuple[float, float]:

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tooltrace.statistics.arrays import Counts, Flags, Numbers, sums_by
-from tooltrace.statistics.binomial import beta_cdf, lower_bound
+from tooltrace.statistics.binomial import beta_cdf, excess, lower_bound
 from tooltrace.statistics.calibration import LEVELS
 from tooltrace.statistics.shares import ClusterSums
 
 ALPHA = 0.05
+_Z = 1.6448536269514722
+"""Quantile of 1 - ALPHA; where the approximation is close to it, the exact probability decides."""
 MIN_COVERED = 0.05
 """Share of the results that a threshold must keep to be tested."""
 
@@ -90,7 +92,10 @@ def _passed(tested: Counts, sums: dict[str, Numbers], pi: float) -> tuple[int, f
         hits = np.array(
             [level.s / level.n * m if m < level.n else level.s for level, m in zip(block, trials, strict=True)]
         )
-        failed = (beta_cdf(pi, np.maximum(hits, 1e-9), trials - hits + 1) > ALPHA) | (hits < trials * pi)
+        z = excess(hits, trials, pi)
+        failed = z < _Z
+        for i in np.flatnonzero(np.abs(z - _Z) < 0.02 / (1 + np.minimum(trials - hits, 40))):
+            failed[i] = beta_cdf(pi, hits[i], trials[i] - hits[i] + 1) > ALPHA
         good = int(np.argmax(failed)) if failed.any() else len(block)
         passed, last = passed + good, (float(hits[good - 1]), float(trials[good - 1])) if good else last
         if good < len(block):
