@@ -85,6 +85,7 @@ class _Finish:
         self._columns = columns
         self._min_n = min_n
         self._shares = [column.name for column in query.header.columns if column.unit == "share"]
+        self._ends = {column.name: column.end_of or ("", column.name) for column in columns}
 
     def values(self, row: RowDict) -> list[Any]:
         """Return the values of the columns in ``row``."""
@@ -100,7 +101,7 @@ class _Finish:
         return 0 if value is None and added_up else value
 
     def _derived(self, row: RowDict, column: ResultColumn, known: dict[str, Proportion]) -> Any:
-        end, of = column.end_of or ("", column.name)
+        end, of = self._ends[column.name]
         if not end and column.unit != "share":
             first = next((name for name in self._shares if f"{name}_n" in row), None)
             if first is None or column.name not in ("clusters", "design_effect", "too_few"):
