@@ -1,33 +1,19 @@
-"""Proportions of clustered items: equal to the SQL macros, and to Wilson's interval where each item is a cluster."""
+"""Proportions of clustered items: by their design effect, and Wilson's interval where each item is a cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import duckdb
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from tooltrace.statistics.shares import ClusterCounts, ClusterSums, Proportion, wilson
-from tooltrace.store.database.macros import create_macros
+from tooltrace.statistics.shares import ClusterCounts, ClusterSums, Proportion, t_quantile, wilson
 
 CLUSTERS = st.lists(
     st.tuples(st.integers(1, 40), st.integers(0, 40)).map(lambda pair: (pair[0], min(pair))), min_size=1, max_size=60
 )
-INTERVAL = """
-SELECT effective, cluster_low($s, $n, effective), cluster_high($s, $n, effective), $n / effective,
-    too_few_draws($clusters, $n, 20)
-FROM (SELECT effective_n($clusters, $n, $s, $ss, $sn, $nn) AS effective)
-"""
-
-
-@pytest.fixture(scope="module")
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as con:
-        create_macros(con)
-        yield con
 
 
 def counts(clusters: list[tuple[int, int]]) -> ClusterCounts:
@@ -39,19 +25,49 @@ def counts(clusters: list[tuple[int, int]]) -> ClusterCounts:
 
 
 @given(CLUSTERS)
-def test_an_interval_is_that_of_the_macros(con: duckdb.DuckDBPyConnection, clusters: list[tuple[int, int]]) -> None:
+def test_the_design_effect_is_the_variance_between_clusters(clusters: list[tuple[int, int]]) -> None:
+    """The variance of a ratio estimator, with the corrections for few clusters of unequal sizes and of the rarer kind."""
+    sums = counts(clusters).sums
+    n, s = np.array(clusters, dtype=float).T
+    if len(clusters) == n.sum():
+        assert sums.effective_n == n.sum()
+        return
+    equal, share = n.sum() ** 2 / (n @ n), s.sum() / n.sum()
+    if share in (0, 1):
+        assert sums.effective_n == pytest.approx(equal)
+        return
+    variance = equal / (equal - 1) * ((s - share * n) ** 2).sum() / n.sum() ** 2 if equal > 1 else 0
+    effect = max(1, variance / (share * (1 - share) / n.sum()))
+    others = n - s
+    spread = min(s.sum() ** 2 / (s @ s), others.sum() ** 2 / (others @ others))
+    effect += 0.7 / (0.7 + spread) * max(0, (n @ n) / n.sum() - effect)
+    student = stats.t.ppf(0.975, max(1, equal - 1)) / stats.norm.ppf(0.975)
+    assert sums.effective_n == pytest.approx(max(equal, n.sum() / effect / student**2), rel=1e-5)
+
+
+@given(CLUSTERS)
+def test_the_interval_of_clusters_is_wilsons_of_the_effective_number(clusters: list[tuple[int, int]]) -> None:
     sums = counts(clusters).sums
     found = sums.proportion()
-    given_ = {name: float(value) for name, value in sums._asdict().items()} | {"clusters": len(clusters)}
-    effective, low, high, effect, too_few = con.execute(INTERVAL, given_).fetchone() or ()
-    assert sums.effective_n == pytest.approx(effective, rel=1e-9)
-    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-9)
-    assert (found.design_effect, found.too_few) == (pytest.approx(effect, rel=1e-9), too_few)
+    k = found.share * sums.effective_n
+    assert (found.low, found.high) == pytest.approx(proportion_confint(k, sums.effective_n, method="wilson"), abs=1e-9)
     assert (found.k, found.n, found.clusters) == (
         sum(s for _, s in clusters),
         sum(n for n, _ in clusters),
         len(clusters),
     )
+
+
+@given(st.floats(1, 1e7))
+def test_the_quantile_is_that_of_students_t(df: float) -> None:
+    assert t_quantile(df) == pytest.approx(stats.t.ppf(0.975, df), rel=2e-7)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "n", "too_few"), [(4, 100, True), (5, 100, False), (19, 19, True), (4, 5, True), (20, 20, False)]
+)
+def test_few_items_and_few_clusters_of_several_items_are_too_few(clusters: int, n: int, too_few: bool) -> None:
+    assert Proportion(0, n, 0.0, 1.0, clusters, 1.0).too_few is too_few
 
 
 @given(n=st.integers(1, 500), share=st.floats(0, 1), comparisons=st.integers(1, 40))

@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
-from statsmodels.stats.proportion import proportion_confint
 
 from tooltrace.analysis import find
 from tooltrace.core.codes import ADVICE, next_step
@@ -127,94 +124,6 @@ def test_texts_have_keys_of_their_own() -> None:
     assert one("count(DISTINCT text_key(concat('conversation_', i))) FROM range(100000) AS numbers(i)") == 100_000
     assert one("typeof(text_key('a'))") == "UBIGINT"
     assert one("text_key('a') = text_key(concat('', 'a'))")
-
-
-@given(st.floats(1, 1e7))
-def test_the_quantile_is_that_of_students_t(df: float) -> None:
-    assert one("t_quantile(?)", df) == pytest.approx(stats.t.ppf(0.975, df), rel=2e-7)
-
-
-SIZES = st.lists(st.tuples(st.integers(1, 60), st.integers(0, 60)).map(lambda pair: (pair[0], min(pair))), min_size=1)
-
-
-def sums(clusters: list[tuple[int, int]]) -> tuple[float, ...]:
-    """Return n, s, ss, sn, nn of clusters (n, s)."""
-    n, s = np.array(clusters, dtype=float).T
-    return float(n.sum()), float(s.sum()), float(s @ s), float(s @ n), float(n @ n)
-
-
-@given(SIZES)
-def test_the_effect_is_the_variance_between_clusters(clusters: list[tuple[int, int]]) -> None:
-    """The variance of a ratio estimator, with the correction of a sample of clusters of unequal size."""
-    effect = one("cluster_effect(?, ?, ?, ?, ?)", *sums(clusters))
-    n, s = np.array(clusters, dtype=float).T
-    share, equal = s.sum() / n.sum(), n.sum() ** 2 / (n @ n)
-    if equal == 1 or share in (0, 1):
-        assert effect == 1
-        return
-    variance = equal / (equal - 1) * ((s - share * n) ** 2).sum() / n.sum() ** 2
-    assert effect == pytest.approx(max(1, variance / (share * (1 - share) / n.sum())), rel=1e-9)
-
-
-@given(SIZES)
-def test_the_interval_of_clusters_is_wilsons_of_the_effective_number(clusters: list[tuple[int, int]]) -> None:
-    n, s, ss, sn, nn = sums(clusters)
-    effective = one("effective_n(?, ?, ?, ?, ?, ?)", len(clusters), n, s, ss, sn, nn)
-    limits = one("cluster_low(?, ?, ?)", s, n, effective), one("cluster_high(?, ?, ?)", s, n, effective)
-    assert limits == pytest.approx(proportion_confint(s / n * effective, effective, method="wilson"), abs=1e-9)
-    if len(clusters) == n:
-        assert (effective, *limits) == (n, one("wilson_low(?, ?)", s, n), one("wilson_high(?, ?)", s, n))
-        return
-    equal = n * n / nn  # clusters of equal size
-    assert equal * (1 - 1e-12) <= effective <= n
-    if s in (0, n):
-        assert effective == pytest.approx(equal)
-        return
-    spread = min(s * s / ss, (n - s) ** 2 / (nn - 2 * sn + ss))
-    effect = one("cluster_effect(?, ?, ?, ?, ?)", n, s, ss, sn, nn)
-    effect += 0.7 / (0.7 + spread) * max(0, nn / n - effect)
-    student = stats.t.ppf(0.975, max(1, equal - 1)) / 1.959963984540054
-    assert effective == pytest.approx(max(equal, n / effect / student**2), rel=1e-6)
-
-
-def neighbours(clusters: list[tuple[int, int]]) -> tuple[float, ...]:
-    """Return the sums of products of each cluster (n, s) and the one before it: of s, of s and n, of n."""
-    n, s = np.array(clusters, dtype=float).T
-    return float(s[1:] @ s[:-1]), float(s[1:] @ n[:-1] + n[1:] @ s[:-1]), float(n[1:] @ n[:-1])
-
-
-@given(SIZES.filter(lambda clusters: len(clusters) > 1 and sum(n for n, _ in clusters) > len(clusters)))
-def test_the_effect_of_neighbours_is_that_of_a_chain(clusters: list[tuple[int, int]]) -> None:
-    own, following = sums(clusters), neighbours(clusters)
-    n, s = np.array(clusters, dtype=float).T
-    residuals = s - n * s.sum() / n.sum()
-    effect = one("neighbour_effect(?, ?, ?, ?, ?, ?, ?, ?)", *own, *following)
-    if residuals @ residuals > 1e-6 * (s @ s):
-        r = float(np.clip(residuals[1:] @ residuals[:-1] / (residuals @ residuals), 0, 0.9))
-        assert effect == pytest.approx((1 + r) / (1 - r), rel=1e-6)
-    assert 1 <= effect <= 19.0000001
-    effective = one("effective_n(?, ?, ?, ?, ?, ?)", len(clusters), *own)
-    assert one("chained_n(?, ?, ?, ?, ?, ?, ?, ?, ?)", len(clusters), *own, *following) == pytest.approx(
-        effective / effect
-    )
-    rows = ", ".join(
-        f"({n}, {s}, {clusters[i - 1][0] if i else 'NULL'}, {clusters[i - 1][1] if i else 'NULL'})"
-        for i, (n, s) in enumerate(clusters)
-    )
-    found = CON.execute(f"SELECT chained_clusters(s, n, s_1, n_1) FROM (VALUES {rows}) AS t(n, s, n_1, s_1)").fetchall()
-    assert found[0][0] == pytest.approx(effective / effect)
-
-
-def test_clusters_of_one_item_have_no_neighbours() -> None:
-    alike = [(1, 1)] * 10 + [(1, 0)] * 10
-    assert one("neighbour_effect(?, ?, ?, ?, ?, ?, ?, ?)", *sums(alike), *neighbours(alike)) == 1
-    assert one("chained_n(?, ?, ?, ?, ?, ?, ?, ?, ?)", 20, *sums(alike), *neighbours(alike)) == 20
-    assert one("neighbour_effect(?, ?, ?, ?, ?, NULL, NULL, NULL)", *sums([(3, 1), (3, 2)])) == 1
-
-
-def test_few_clusters_of_several_items_are_too_few() -> None:
-    cases = {(4, 100, 20): True, (5, 100, 20): False, (19, 19, 20): True, (4, 4, 1): False, (4, 5, 1): True}
-    assert {case: one("too_few_draws(?, ?, ?)", *case) for case in cases} == cases
 
 
 ATTEMPT = st.tuples(

@@ -108,10 +108,7 @@ def _inlined(tree: exp.Expr) -> exp.Expr:
 def _body(macro: Macro) -> exp.Expr:
     if macro.clickhouse is not None:
         return exp.paren(_inlined(sqlglot.parse_one(macro.clickhouse, read="clickhouse")))
-    body: exp.Expr = exp.paren(sqlglot.parse_one(macro.body, read="duckdb"))
-    for name, value in reversed(macro.values):
-        body = _with_values(body, {name: sqlglot.parse_one(value, read="duckdb")})
-    return _inlined(body)
+    return _inlined(exp.paren(sqlglot.parse_one(macro.body, read="duckdb")))
 
 
 def _with_values(body: exp.Expr, values: Mapping[str, exp.Expr]) -> exp.Expr:

@@ -56,7 +56,4 @@ def _body(macro: Macro) -> exp.Expr:
     """Return the body of ``macro`` for ClickHouse, with the macros inside it expanded."""
     if macro.clickhouse is not None:
         return inline_macros(sqlglot.parse_one(macro.clickhouse, read="clickhouse"))
-    body = exp.paren(parse(macro.body))
-    for name, value in reversed(macro.values):
-        _replace_columns(body, {name: parse(value)})
-    return inline_macros(body)
+    return inline_macros(exp.paren(parse(macro.body)))

@@ -1,30 +1,7 @@
-"""SQL macros that the named queries share: intervals, clusters, finished attempts, calls and their order, durations.
+"""SQL macros of the views and of the lists of calls, and Wilson's interval for SQL that users write.
 
-A store contains the macros beside its views, so that the SQL file of a query runs in any DuckDB that has the store
-open. ClickHouse has no such macros: there the translator replaces each macro call by the macro's body.
-
-Attempts of one conversation are similar, so a conversation is one draw, a cluster. To give a share an interval that
-holds then, a query does this:
-
-1. ``draw_key(conversation_id, trace_id)`` is the cluster of an attempt. Where attempts are grouped by call already, use
-   ``draw_key(conversation_id, min(trace_id))``, so that retries in traces of their own stay with their call.
-2. A CTE has one row per group and cluster: ``n``, the items of the cluster, and ``s``, those that count, as DOUBLE.
-   Rows with ``n = 0`` are left out.
-3. The next CTE has one row per group: ``count(*) AS clusters, sum(n) AS n, sum(s) AS s, sum(s * s) AS ss,
-   sum(s * n) AS sn, sum(n * n) AS nn``, and the next one adds ``effective_n(clusters, n, s, ss, sn, nn) AS effective``.
-4. The limits are ``cluster_low(s, n, effective)`` and ``cluster_high(s, n, effective)``. The columns are ``clusters`` and
-   ``n / effective AS design_effect``. The mark ``too_few`` is ``too_few_draws(clusters, n, $min_n)``.
-
-Clusters that are neighbours in time may be alike too. Then 2. has ``first``, the start of the cluster's first attempt, and
-before 3. a CTE orders the clusters by it: ``lag(s) AS s_before`` and ``lag(n) AS n_before``. Clusters of one call, and those
-that start in the same microsecond, are left out of the order: both are NULL. 3. adds ``sum(s * s_before) AS ss_next, sum(s * n_before + n * s_before)
-AS sn_next, sum(n * n_before) AS nn_next``, and ``chained_n`` takes the place of ``effective_n``. ``chained_clusters``
-does all of 3. for one share.
-
-If each cluster has one item, ``effective`` is ``n``, and the limits are those of ``wilson_low`` and ``wilson_high``.
-Several shares of one query need sums of their own. The mean of a value has ``cluster_half``, and mean confidence -
-accuracy has ``gap_half``. A test statistic of chi square is divided by ``design_effect``, and a limit of a distance is
-multiplied by its root. A difference of two shares has Newcombe's interval, of the limits of both.
+A store contains the macros beside its views, so that the SQL file of a query runs in any DuckDB that has the store open.
+ClickHouse has no such macros: there the translator replaces each macro call by the macro's body.
 """
 
 from __future__ import annotations
@@ -34,7 +11,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from tooltrace.statistics.shares import T_COEFFICIENTS, Z_95
 from tooltrace.store.database.advised_step import ADVISED_NEXT_STEP
 from tooltrace.store.database.text_patterns import (
     DURATIONS,
@@ -58,23 +34,13 @@ class Macro:
     parameters: tuple[str, ...]
     body: str
     comment: str
-    values: tuple[tuple[str, str], ...] = ()
-    """Names that ``body`` and later values use for expressions of the parameters: each expression is computed once."""
     clickhouse: str | None = None
     """The expression in ClickHouse's SQL, where it is not a translation of ``body``."""
 
     @property
-    def expression(self) -> str:
-        """The expression in DuckDB's SQL, where a lambda function names a value."""
-        expression = self.body
-        for name, value in reversed(self.values):
-            expression = f"list_transform([{value}], lambda {name}: {expression})[1]"
-        return expression
-
-    @property
     def signature(self) -> str:
         """The text after CREATE MACRO."""
-        return f"{self.name}({', '.join(self.parameters)}) AS {self.expression}"
+        return f"{self.name}({', '.join(self.parameters)}) AS {self.body}"
 
     @property
     def temporary(self) -> str:
@@ -94,14 +60,6 @@ def _wilson(exact: str, limit: str, sign: str) -> str:
     )
 
 
-def _t_polynomial() -> str:
-    """Return the polynomial of T_COEFFICIENTS in x = 1 / df."""
-    *rest, expression = (f"{coefficient}e0" for coefficient in T_COEFFICIENTS)
-    for coefficient in reversed(rest):
-        expression = f"({coefficient} + {expression} * x)"
-    return f"{expression} * x"
-
-
 MACROS: Final = (
     Macro(
         "wilson_low",
@@ -114,129 +72,6 @@ MACROS: Final = (
         ("k", "n"),
         _wilson("n", "1e0", "+"),
         "Upper limit of the 95 % Wilson score interval of k / n; NULL where n is 0.",
-    ),
-    Macro(
-        "t_quantile",
-        ("df",),
-        f"{Z_95}e0 * exp({_t_polynomial()})",
-        "0.975 quantile of Student's t with df >= 1 degrees of freedom, whole or not: a polynomial in 1 / df, precise to "
-        "2e-7 of the value.",
-        values=(("x", "1e0 / df"),),
-    ),
-    Macro(
-        "cluster_residual",
-        ("n", "s", "ss", "sn", "nn"),
-        "(ss - 2e0 * s * sn / n + 1e0 * s * s / n * nn / n)",
-        "Sum over clusters of the squared difference between the counted items and those expected at the share s / n. "
-        "n, s: items and counted items of all clusters; ss, sn, nn: sums of squares and products of those of a cluster.",
-    ),
-    Macro(
-        "cluster_effect",
-        ("n", "s", "ss", "sn", "nn"),
-        "coalesce(CASE WHEN nn < 1e0 * n * n THEN greatest(1e0, "
-        "cluster_residual(n, s, ss, sn, nn) * n / nullif(1e0 * s * (n - s), 0) / (1 - 1e0 * nn / n / n)) END, 1e0)",
-        "Variance of the share s / n between clusters, as a multiple of the variance of n independent items; at least 1.",
-    ),
-    Macro(
-        "cluster_spread",
-        ("n", "s", "ss", "sn", "nn"),
-        "CASE WHEN s <= 0 OR s >= n THEN 0e0 "
-        "ELSE least(1e0 * s * s / ss, 1e0 * (n - s) * (n - s) / (nn - 2e0 * sn + ss)) END",
-        "Number of clusters of equal size that the rarer kind of item, counted or not, is spread over (Kish 1965); few "
-        "clusters do not show the variance between clusters.",
-    ),
-    Macro(
-        "effective_n",
-        ("clusters", "n", "s", "ss", "sn", "nn"),
-        "CASE WHEN clusters >= n THEN 1e0 * n ELSE greatest(equal, "
-        "n / (effect + 0.7e0 / (0.7e0 + cluster_spread(n, s, ss, sn, nn)) * greatest(0e0, n / equal - effect)) "
-        "* power(1.959963984540054e0 / t_quantile(greatest(1e0, equal - 1)), 2)) END",
-        "Number of independent items that the share s / n is as precise as: n if each item is a cluster. Else n / design "
-        "effect (Korn and Graubard 1998), corrected for the degrees of freedom; at least the clusters of equal size.",
-        values=(("equal", "1e0 * n * n / nn"), ("effect", "cluster_effect(n, s, ss, sn, nn)")),
-    ),
-    Macro(
-        "neighbour_effect",
-        ("n", "s", "ss", "sn", "nn", "ss_next", "sn_next", "nn_next"),
-        "CASE WHEN nn > n AND residual > 1e-9 * ss THEN coalesce(2 / (1 - least(0.9e0, greatest(0e0, "
-        "(ss_next - 1e0 * s * sn_next / n + 1e0 * s * s / n * nn_next / n) / residual))) - 1, 1e0) ELSE 1e0 END",
-        "Variance of the share s / n of clusters that each resemble the one before, as a multiple of that of independent clusters: "
-        "(1 + r) / (1 - r), where r is the correlation of neighbours, from 0 to 0.9 (Bayley and Hammersley 1946). ss_next, "
-        "nn_next: sums of the products with the cluster before; sn_next: sum of s * n before + n * s before.",
-        values=(("residual", "cluster_residual(n, s, ss, sn, nn)"),),
-    ),
-    Macro(
-        "chained_n",
-        ("clusters", "n", "s", "ss", "sn", "nn", "ss_next", "sn_next", "nn_next"),
-        "(effective_n(clusters, n, s, ss, sn, nn) / neighbour_effect(n, s, ss, sn, nn, ss_next, sn_next, nn_next))",
-        "Number of independent items that the share s / n is as precise as, where clusters of several items that are neighbours in "
-        "time may be alike.",
-    ),
-    Macro(
-        "clustered_n",
-        ("counted", "items"),
-        "effective_n(count(*) FILTER (WHERE items > 0), CAST(sum(items) AS DOUBLE), CAST(sum(counted) AS DOUBLE), "
-        # 1e0, because 1.0 is a DECIMAL, whose arithmetic is slow
-        "sum(1e0 * counted * counted), sum(1e0 * counted * items), sum(1e0 * items * items))",
-        "Aggregate over rows of one cluster each: effective_n of the share counted / items. NULL without items.",
-    ),
-    Macro(
-        "chained_clusters",
-        ("counted", "items", "counted_before", "items_before"),
-        "chained_n(count(*) FILTER (WHERE items > 0), CAST(sum(items) AS DOUBLE), CAST(sum(counted) AS DOUBLE), "
-        "sum(1e0 * counted * counted), sum(1e0 * counted * items), sum(1e0 * items * items), "
-        "sum(1e0 * counted * counted_before), sum(1e0 * counted * items_before + 1e0 * items * counted_before), "
-        "sum(1e0 * items * items_before))",
-        "Aggregate over rows of one cluster each: chained_n of the share counted / items. counted_before, items_before: those of "
-        "the cluster before, or NULL. NULL without items.",
-    ),
-    Macro(
-        "cluster_low",
-        ("s", "n", "effective"),
-        "wilson_low(CASE WHEN effective < n THEN 1e0 * s / n * effective ELSE 1e0 * s END, effective)",
-        "Lower limit of the 95 % interval of s / n: the Wilson score interval of effective items; NULL where n is 0.",
-    ),
-    Macro(
-        "cluster_high",
-        ("s", "n", "effective"),
-        "wilson_high(CASE WHEN effective < n THEN 1e0 * s / n * effective ELSE 1e0 * s END, effective)",
-        "Upper limit of the 95 % interval of s / n: the Wilson score interval of effective items; NULL where n is 0.",
-    ),
-    Macro(
-        "cluster_half",
-        ("n", "m", "mm", "mn", "nn"),
-        "CASE WHEN nn < 1e0 * n * n THEN t_quantile(greatest(1e0, 1e0 * n * n / nn - 1)) "
-        "* sqrt(CASE WHEN residual > 1e-12 * mm THEN residual / (1 - 1e0 * nn / n / n) ELSE 0e0 END) / n END",
-        "Half of the 95 % interval of the mean m / n of clustered items, by Student's t; NULL for one cluster. m: sum of "
-        "the values; mm, mn, nn: sums of squares and products of m and n of a cluster.",
-        values=(("residual", "cluster_residual(n, m, mm, mn, nn)"),),
-    ),
-    Macro(
-        "chained_half",
-        ("n", "m", "mm", "mn", "nn", "mm_next", "mn_next", "nn_next"),
-        "(cluster_half(n, m, mm, mn, nn) * sqrt(neighbour_effect(n, m, mm, mn, nn, mm_next, mn_next, nn_next)))",
-        "cluster_half, where clusters of several items that are neighbours in time may be alike.",
-    ),
-    Macro(
-        "cluster_correlation",
-        ("n", "m", "mm", "mn", "s", "ss", "sn", "ms", "nn"),
-        "CASE WHEN residual_m > 1e-12 * mm AND residual_s > 1e-12 * ss "
-        "THEN (ms - 1e0 * m * sn / n - 1e0 * s * mn / n + 1e0 * m * s / n * nn / n) / sqrt(residual_m * residual_s) ELSE 0e0 END",
-        "Correlation between clusters of the sums m and s, each as a deviation from its mean; 0 where one is constant. "
-        "ms: sum of their products.",
-        values=(
-            ("residual_m", "cluster_residual(n, m, mm, mn, nn)"),
-            ("residual_s", "cluster_residual(n, s, ss, sn, nn)"),
-        ),
-    ),
-    Macro(
-        "gap_half",
-        ("half", "distance", "correlation", "n", "nn"),
-        "CASE WHEN half IS NOT NULL THEN sqrt(greatest(0e0, power(half, 2) + power(distance, 2) "
-        "- 2 * half * distance * correlation "
-        "* CASE WHEN correlation > 0 THEN 1 - 3e0 / greatest(3e0, 1e0 * n * n / nn) ELSE 1e0 END)) END",
-        "Distance from mean confidence - accuracy to its limit (MOVER, Zou 2007). half: cluster_half of confidence; "
-        "distance: from accuracy to its limit. A positive correlation is reduced where clusters are few.",
     ),
     Macro(
         "is_finished",
@@ -272,13 +107,6 @@ MACROS: Final = (
         "A number of 64 bits for a text, to group and join by: it takes less time and memory than the text. Different texts "
         "have different numbers (two of 10 million texts are equal with a probability of 3 in a million).",
         clickhouse="reinterpretAsInt64(sipHash64(text))",  # signed, because a result in Parquet is read so
-    ),
-    Macro(
-        "too_few_draws",
-        ("clusters", "n", "min_n"),
-        "(n < min_n OR clusters < 5 AND clusters < n)",
-        "Whether n items are too few for a verdict: fewer than min_n, or from fewer than five clusters, which do not "
-        "show how much clusters differ. Items that are a cluster each are counted as items.",
     ),
     Macro(
         "span_order",
@@ -449,7 +277,7 @@ def with_definitions(sql: str) -> str:
 def _needed(sql: str) -> frozenset[Macro]:
     """Return the macros that ``sql`` calls, and those that their bodies call."""
     called = frozenset(macro for macro in MACROS if _CALLED[macro.name].search(sql))
-    return called.union(*(_needed(macro.expression) for macro in called))
+    return called.union(*(_needed(macro.body) for macro in called))
 
 
 def without_definitions(sql: str) -> str:
