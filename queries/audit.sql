@@ -54,6 +54,7 @@
 --   example_call_id  text  a call that did not follow the practice (points 2, 8 and 9)
 --   unread_share  share  share of attempts that returned, where nothing states whether they worked; without interval
 --   figures   parts  the evidence as JSON: the kind of sentence and its numbers
+-- content: all
 -- important: point, name, passed, n, evidence, fix
 -- verdict: false(passed) {group} fails point {point} of the checklist, {name}: {evidence}.
 -- next: show {example_call_id}

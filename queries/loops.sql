@@ -51,6 +51,7 @@
 --   last                time   start of the last call
 --   call_id             text   id of the last call
 --   span_id             text   id of the last attempt of that call
+-- content: all
 -- important: conversation, tools, kind, repeats, running, wasted_tokens, wasted_ms, last
 -- verdict: first The first loop is one of {tools} in {conversation}: {kind}, {repeats} rounds, last at {last}.
 -- next: show {call_id}
