@@ -64,6 +64,15 @@ def test_counts_and_equal_weights_are_the_same_results():
     )
 
 
+def test_limits_do_not_depend_on_the_numbers_of_clusters_or_on_the_order():
+    p, y = made(2000, 4)
+    rng = np.random.default_rng(0)
+    clusters, order, numbers = np.arange(2000) // 4, rng.permutation(2000), rng.permutation(500)
+    found = measure_calibration(p, y, clusters)
+    other = measure_calibration(p[order], y[order], numbers[clusters[order]])
+    assert (other.ece_low, other.ece_high) == pytest.approx((found.ece_low, found.ece_high))
+
+
 def test_the_risk_of_the_most_confident_is_the_mean_over_orders():
     p, y = np.array([0.9, 0.9, 0.9, 0.5]), np.array([1, 0, 1, 0.0])
     means = []

@@ -211,13 +211,20 @@ def _null_ece(items: Numbers, n: Numbers, sp: Numbers, rng: np.random.Generator)
 def _bootstrapped(
     clusters: Counts, bins: Counts, n: Numbers, d: Numbers, ece: float, rng: np.random.Generator
 ) -> tuple[float | None, float | None]:
-    """Return the 95 % limits of the ece; None for one cluster. ``d``: confidence - accuracy of each element, times n."""
+    """Return the 95 % limits of the ece; None for one cluster. ``d``: confidence - accuracy of each element, times n.
+
+    The numbers of the clusters do not matter: the draws are of clusters in the order of what they hold.
+    """
     units = np.unique(clusters, return_inverse=True)[1]
     count = int(units.max()) + 1
     if count < 2:
         return None, None
     parts = min(count, _PARTS)
-    cells = (units % _PARTS) * BINS + bins
+    of_n, of_d = rng.random((2, BINS))
+    place = np.empty(count, dtype=np.int64)
+    # a random order of the sorted ones, because parts of neighbours would all hold the same
+    place[np.argsort(sums_by(units, n * of_n[bins] + d * of_d[bins]))] = rng.permutation(count)
+    cells = (place[units] % parts) * BINS + bins
     part_n, part_d = (sums_by(cells, x, parts * BINS).reshape(parts, BINS) for x in (n, d))
     drawn = rng.poisson(1.0, (_RESAMPLES, parts)).astype(float)
     sizes = (drawn @ part_n).sum(axis=1)
