@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from tests.clickhouse.compare import address
 from tests.clickhouse.conftest import Fill, exporters_tables
-from tooltrace.analysis import catalogue
 from tooltrace.clickhouse import views
 from tooltrace.clickhouse.client import ClickHouseConnection
 from tooltrace.clickhouse.query import ClickHouseSession, connect
 from tooltrace.clickhouse.rows import as_text
-from tooltrace.clickhouse.sql.translate import to_clickhouse
+from tooltrace.clickhouse.sql.gathers import gather_sql
+from tooltrace.clickhouse.sql.translate import TranslatedQuery, to_clickhouse
 from tooltrace.core.records import ToolCall
 from tooltrace.errors import QueryError
 from tooltrace.store.database.connection import connect as memory
@@ -96,6 +96,26 @@ def test_translated_sql_has_the_result_of_duckdb(lease: ClickHouseSession, sql: 
     assert answered(lease, sql) == expected
 
 
+@pytest.mark.parametrize(
+    "items",
+    [
+        "lag(x) OVER (ORDER BY x), lag(x, 3 - 1) OVER (ORDER BY x), lead(x, 2) OVER (ORDER BY x)",
+        "round(x + 0.5e0), round(-x - 0.5e0), round(x + 0.125e0, 2), round(0.49999999999999994e0)",
+        "strlen(y), length(y), left(y, 1), concat(y, x), y || x, concat(y, '|', NULL)",
+        "x // 2, x / 2, -x % 2, count(*) OVER () - 9, row_number() OVER (ORDER BY x) - 9",
+    ],
+)
+def test_a_gather_has_the_result_of_duckdb(lease: ClickHouseSession, items: str) -> None:
+    sql = f"SELECT {items} FROM (SELECT x, CASE WHEN x < 4 THEN 'é日' END AS y FROM (SELECT unnest([1, 2, 3, 4]) AS x) AS t) AS u ORDER BY x"
+    named = sql.replace("SELECT", "SELECT x AS x, ", 1)
+    assert lease.answer(TranslatedQuery((), gather_sql(named))).fetchall() == memory().execute(named).fetchall()
+
+
+def test_a_gather_whose_translation_would_lose_an_option_is_refused() -> None:
+    with pytest.raises(QueryError, match=r"REGEXP_MATCHES.*, for its flag"):
+        gather_sql("SELECT regexp_matches(tool, 'a', 'i') AS a FROM facts")
+
+
 def test_rows_that_are_numbered_as_they_come_are_so_for_all_who_read_them(lease: ClickHouseSession) -> None:
     sql = """WITH n AS (SELECT x, row_number() OVER () AS place FROM (SELECT unnest(range(100000)) AS x) AS t)
     SELECT count(*) AS same FROM n AS a JOIN n AS b ON a.x = b.x AND a.place = b.place"""
@@ -141,20 +161,28 @@ def test_the_compiled_build_of_sqlglot_translates_as_the_plain_one() -> None:
         pytest.skip(
             "needs the compiled build in this process, and the plain one in its environment: make test-clickhouse"
         )
-    translate = (
-        "import json, sqlglot.parser\n"
-        "from tooltrace.analysis import catalogue\n"
-        "from tooltrace.clickhouse.sql.translate import to_clickhouse\n"
-        "queries = {name: str(to_clickhouse(query.render())) for name, query in catalogue().items()}\n"
-        "print(json.dumps([sqlglot.parser.__file__, queries]))"
-    )
+    translate = """
+import json, sqlglot.parser
+from tooltrace.analysis import catalogue
+from tooltrace.clickhouse.sql.gathers import gather_sql
+from tooltrace.clickhouse.sql.translate import to_clickhouse
+texts = {name: query.render() for name, query in catalogue().items()}
+queries = {name: gather_sql(sql) if catalogue()[name].gathers else str(to_clickhouse(sql)) for name, sql in texts.items()}
+found = json.dumps([sqlglot.parser.__file__, queries])
+"""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     plain = subprocess.run(
-        [sys.executable, "-c", translate], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", f"{translate}\nprint(found)"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     file, queries = json.loads(plain.stdout)
     assert file.endswith(".py")
-    assert queries == {name: str(to_clickhouse(query.render())) for name, query in catalogue().items()}
+    compiled: dict[str, Any] = {}
+    exec(translate, compiled)  # noqa: S102
+    assert queries == compiled["queries"]
 
 
 def test_messages_are_joined_only_if_their_columns_are_used() -> None:

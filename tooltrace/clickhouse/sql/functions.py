@@ -90,6 +90,9 @@ VARIADIC: Final = {
 }
 """The same for functions with any number of arguments; ``{0}`` is all of them."""
 
+HALF_AWAY: Final = "arrayMap(x -> if(abs(x - trunc(x)) = 0.5, trunc(x) + sign(x), round(x)), [{0}])[1]"
+"""A figure rounded to a whole number, halves away from zero, as DuckDB does; ClickHouse rounds them to even."""
+
 CODED: Final[Mapping[str, tuple[int, int | None]]] = {
     "arg_max_null": (2, 2),
     "concat_ws": (1, None),

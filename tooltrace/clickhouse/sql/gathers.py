@@ -17,7 +17,7 @@ from sqlglot.dialects.clickhouse import ClickHouse
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from tooltrace.clickhouse.sql import rewrites
-from tooltrace.clickhouse.sql.functions import TYPES
+from tooltrace.clickhouse.sql.functions import HALF_AWAY, TYPES
 from tooltrace.clickhouse.sql.literals import replace_parameters
 from tooltrace.errors import QueryError
 from tooltrace.store.database.macros import MACROS, Macro
@@ -27,9 +27,7 @@ _MICROSECONDS: Final = "toUnixTimestamp64Micro(toDateTime64({0}, 6, 'UTC'))"
 _CLASSES: Final[Mapping[type[exp.Expr], str]] = {
     exp.FirstValue: "first_value({0}) RESPECT NULLS",
     exp.IntDiv: "intDiv({0}, {1})",
-    exp.Lag: "lag(toNullable({0}))",  # for a type without NULL, the row before the first would be 0
     exp.LastValue: "last_value({0}) RESPECT NULLS",
-    exp.Lead: "lead(toNullable({0}))",
     exp.Left: "leftUTF8({0}, {1})",
     exp.Length: "lengthUTF8({0})",
     exp.LogicalAnd: "min({0})",
@@ -43,12 +41,15 @@ _CLASSES: Final[Mapping[type[exp.Expr], str]] = {
     exp.Upper: "upperUTF8({0})",
 }
 """ClickHouse's text of what sqlglot knows; ``{0}`` and ``{1}`` are its operands."""
+_SAID: Final = frozenset(("this", "expression", "safe", "scale", "to"))
+"""The parts that such a text has, or implies; a call with another one is refused."""
 _NAMES: Final = {
     "arg_max_null": "tupleElement(argMax(tuple({0}), {1}), 1)",
     "epoch_us": _MICROSECONDS,
     "hash": "reinterpretAsInt64(sipHash64(tuple({all})))",
     "row": "tuple({all})",
     "starts_with": "startsWith({0}, {1})",
+    "strlen": "length({0})",
     "to_microseconds": "toIntervalMicrosecond({0})",
 }
 """The same of what it does not know; ``{all}`` are all arguments."""
@@ -141,12 +142,15 @@ class _Writer:
         if isinstance(node, exp.FirstValue | exp.LastValue) and isinstance(node.parent, exp.IgnoreNulls):
             return None
         if type(node) in _CLASSES:
+            lost = sorted(key for key, value in node.args.items() if value and key not in _SAID)
+            if lost:
+                raise QueryError(f"cannot translate to ClickHouse SQL: {node.sql('duckdb')}, for its {', '.join(lost)}")
             return _CLASSES[type(node)].format(self._sql(node.this), self._sql(node.args.get("expression")))
         if isinstance(node, exp.Anonymous) and node.name.lower() in _NAMES:
             arguments = list(map(self._sql, node.expressions))
             is_filtered = isinstance(node.parent, exp.Filter) and node.name.lower() == "arg_max_null"
             return None if is_filtered else _NAMES[node.name.lower()].format(*arguments, all=", ".join(arguments))
-        return self._aggregate(node) or self._scalar(node)
+        return self._aggregate(node) or self._scalar(node) or self._of_text(node)
 
     def _aggregate(self, node: exp.Expr) -> str | None:
         """Write counts with a sign, as those of DuckDB; with FILTER or OVER, the sign is of the whole."""
@@ -169,15 +173,30 @@ class _Writer:
 
     def _scalar(self, node: exp.Expr) -> str | None:
         match node:
+            case exp.Lag() | exp.Lead():  # for a type without NULL, the row before the first would be 0
+                far = "" if node.args.get("offset") is None else f", {self._sql(node.args['offset'])}"
+                return f"{type(node).__name__.lower()}(toNullable({self._sql(node.this)}){far})"
+            case exp.Round():
+                places = node.args.get("decimals")
+                scale = f"1e{0 if places is None else self._sql(places)}"
+                return f"{HALF_AWAY.format(f'({self._sql(node.this)}) * {scale}')} / {scale}"
             case exp.AtTimeZone(this=exp.CurrentTimestamp()):
                 return "now64(6, 'UTC')"
+            case exp.TimestampTrunc():
+                return f"CAST(dateTrunc('{node.args['unit'].name}', {self._sql(node.this)}) AS {TYPES['TIMESTAMPNTZ']})"
+            case exp.Cast() if (kind := TYPES.get(node.to.this.name)) is not None:
+                value = self._sql(node.this)
+                # DuckDB rounds, and refuses what the type cannot hold
+                return f"accurateCast(round({value}), '{kind}')" if "(Int" in kind else f"CAST({value} AS {kind})"
+        return None
+
+    def _of_text(self, node: exp.Expr) -> str | None:
+        match node:
             case exp.StrPosition():
                 return f"positionUTF8({self._sql(node.this)}, {self._sql(node.args['substr'])})"
             case exp.Substring():
                 parts = (node.this, node.args.get("start"), node.args.get("length"))
                 return f"substringUTF8({', '.join(self._sql(part) for part in parts if part is not None)})"
-            case exp.TimestampTrunc():
-                return f"CAST(dateTrunc('{node.args['unit'].name}', {self._sql(node.this)}) AS {TYPES['TIMESTAMPNTZ']})"
             case exp.RegexpReplace():
                 name = "replaceRegexpAll" if "g" in self._sql(node.args.get("modifiers")) else "replaceRegexpOne"
                 text, pattern, to = (self._sql(part) for part in (node.this, node.expression, node.args["replacement"]))
@@ -186,10 +205,6 @@ class _Writer:
                 return f"JSONExtractArrayRaw(ifNull({self._sql(node.this)}, '[]'))"
             case exp.JSONExtractScalar():
                 return self._json_text(node)
-            case exp.Cast() if (kind := TYPES.get(node.to.this.name)) is not None:
-                value = self._sql(node.this)
-                # DuckDB rounds, and refuses what the type cannot hold
-                return f"accurateCast(round({value}), '{kind}')" if "(Int" in kind else f"CAST({value} AS {kind})"
         return None
 
     def _percentiles(self, node: exp.PercentileCont) -> str:

@@ -19,6 +19,7 @@ from tooltrace.clickhouse.sql import json_paths as json
 from tooltrace.clickhouse.sql.functions import (
     FORMS,
     FUNCTIONS,
+    HALF_AWAY,
     INTEGER_TYPES,
     OPTIONAL,
     TIMES,
@@ -100,9 +101,9 @@ class _SqlWriter:
     def _round(self, _call: exp.Anonymous, value: str, places: str = "0") -> str:
         """Round halves away from zero, as DuckDB does; ClickHouse rounds them to even."""
         if places == "0":
-            return _round_half_away(value)
+            return HALF_AWAY.format(value)
         scale = f"1e{places}"
-        return f"{_round_half_away(f'({value}) * {scale}')} / {scale}"
+        return f"{HALF_AWAY.format(f'({value}) * {scale}')} / {scale}"
 
     def _arg_max_null(self, call: exp.Anonymous, value: str, at: str) -> str | None:
         if isinstance(call.parent, exp.Filter):
@@ -301,10 +302,6 @@ def _is_constant(item: exp.Expr) -> bool:
     )
 
 
-def _round_half_away(value: str) -> str:
-    return f"arrayMap(x -> if(abs(x - trunc(x)) = 0.5, trunc(x) + sign(x), round(x)), [{value}])[1]"
-
-
 def _cast_to_integer(operand: exp.Expr, value: str, kind: str) -> str:
     """Round to the nearest integer, where CAST alone truncates.
 
@@ -315,7 +312,7 @@ def _cast_to_integer(operand: exp.Expr, value: str, kind: str) -> str:
         value = f"toFloat64({value})"
     # DuckDB reads such a literal as DECIMAL, which rounds halves away from zero; a double rounds them to even.
     if operand.is_number and not operand.is_int and "e" not in operand.name.lower():
-        value = _round_half_away(value)
+        value = HALF_AWAY.format(value)
     return f"accurateCast(round({value}), '{kind}')"
 
 
