@@ -14,6 +14,7 @@ from tests.truth.cells import Cell
 from tests.truth.histories import make
 from tests.truth.measures import Alarm, Interval, Measure
 from tooltrace.analysis.catalog import find
+from tooltrace.store.result import read
 
 BATCH = 500
 """Histories in one store: `calibration` makes fewer draws above 500 groups."""
@@ -77,11 +78,9 @@ def _question(measure: Measure) -> tuple[str, str, bool]:
 
 
 def _answer(con: duckdb.DuckDBPyConnection, measure: Measure, tool: str | None) -> None:
-    """Store the answer as the table ``answer``."""
-    query = find(measure.query)
+    """Register the answer as the table ``answer``."""
     params = {**measure.params, **({"tool": tool} if tool else {})}
-    statement = query.statement(**params)
-    con.execute(f"CREATE OR REPLACE TEMP TABLE answer AS {statement.sql}", statement.params)
+    con.register("answer", read(con, find(measure.query).statement(**params)).arrow())
 
 
 def _count(con: duckdb.DuckDBPyConnection, figure: Figure, histories: list[str]) -> None:

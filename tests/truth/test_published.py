@@ -9,8 +9,8 @@ import statsmodels.api as sm
 from scipy import stats
 
 from tests.queries.answers import run
+from tooltrace.statistics.shares import ClusterSums
 from tooltrace.store.database import hashes
-from tooltrace.store.database.macros import create_macros
 from tooltrace.store.database.migrations import create
 
 # Cochran 1977, Sampling Techniques, table 3.5: persons of 30 households, and those who had seen a doctor in a year
@@ -19,35 +19,24 @@ DOCTOR = [5, 0, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 2, 0, 0, 1, 3, 2, 0, 0, 0
 PUBLISHED_VARIANCE, PUBLISHED_BINOMIAL = 0.00520, 0.00197
 
 
-@pytest.fixture
-def con() -> duckdb.DuckDBPyConnection:
-    con = duckdb.connect(":memory:")
-    con.execute("ATTACH ':memory:' AS store")
-    create(con)
-    con.execute("USE store")
-    create_macros(con)
-    return con
-
-
-def effect(con: duckdb.DuckDBPyConnection, sizes: np.ndarray, counted: np.ndarray) -> float:
-    """Return the macro's variance of the share as a multiple of the binomial's, corrected as in a sample of equal clusters."""
+def effect(sizes: np.ndarray, counted: np.ndarray) -> float:
+    """Return the variance of the share as a multiple of the binomial's, corrected as in a sample of equal clusters."""
     n, s = sizes.sum(), counted.sum()
-    sums = [float(each) for each in (n, s, counted @ counted, counted @ sizes, sizes @ sizes)]
-    (found,) = con.execute("SELECT cluster_effect(?, ?, ?, ?, ?)", sums).fetchall()[0]
-    equal = n * n / (sizes @ sizes)  # the macro corrects by the number of clusters of equal size
-    return float(found * (equal - 1) / equal * len(sizes) / (len(sizes) - 1))
+    sums = ClusterSums(len(sizes), n, s, counted @ counted, counted @ sizes, sizes @ sizes)
+    equal = n * n / sums.nn  # cluster_effect corrects by the number of clusters of equal size
+    return sums.cluster_effect * (equal - 1) / equal * len(sizes) / (len(sizes) - 1)
 
 
-def test_the_variance_of_households_is_the_published_one(con: duckdb.DuckDBPyConnection) -> None:
+def test_the_variance_of_households_is_the_published_one() -> None:
     sizes, counted = np.array(PERSONS, dtype=float), np.array(DOCTOR, dtype=float)
     share = counted.sum() / sizes.sum()
     binomial = share * (1 - share) / sizes.sum()
     assert binomial == pytest.approx(PUBLISHED_BINOMIAL, abs=5e-6)
-    assert effect(con, sizes, counted) * binomial == pytest.approx(PUBLISHED_VARIANCE, abs=1e-5)
+    assert effect(sizes, counted) * binomial == pytest.approx(PUBLISHED_VARIANCE, abs=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_variance_is_that_of_statsmodels(con: duckdb.DuckDBPyConnection, seed: int) -> None:
+def test_the_variance_is_that_of_statsmodels(seed: int) -> None:
     random = np.random.default_rng(seed)
     sizes = random.geometric(0.1, 30)
     groups = np.repeat(np.arange(30), sizes)
@@ -55,12 +44,16 @@ def test_the_variance_is_that_of_statsmodels(con: duckdb.DuckDBPyConnection, see
     counted = np.bincount(groups, failed, 30)
     fitted = sm.OLS(failed.astype(float), np.ones(len(failed))).fit(cov_type="cluster", cov_kwds={"groups": groups})
     share = failed.mean()
-    variance = effect(con, sizes.astype(float), counted) * share * (1 - share) / len(failed)
+    variance = effect(sizes.astype(float), counted) * share * (1 - share) / len(failed)
     assert variance == pytest.approx(fitted.cov_params()[0, 0], rel=1e-9)
 
 
-def test_the_interval_of_the_households_contains_that_of_students_t(con: duckdb.DuckDBPyConnection) -> None:
+def test_the_interval_of_the_households_contains_that_of_students_t() -> None:
     """The query's interval is as wide as the textbook's, and shifted to the middle as a score interval is."""
+    con = duckdb.connect(":memory:")
+    con.execute("ATTACH ':memory:' AS store")
+    create(con)
+    con.execute("USE store")
     con.execute(
         "INSERT INTO attempts BY NAME SELECT 'doctor' AS tool, printf('c%d.%d', household, person) AS call_id, 't' AS trace_id, "
         "printf('%d.%d', household, person) AS span_id, printf('h%d', household) AS conversation_id, "

@@ -92,8 +92,9 @@ class ClusterSums(NamedTuple):
         """Number of independent items that the share is as precise as: ``n`` if each item is a cluster.
 
         Otherwise n / design effect (Korn and Graubard 1998), corrected for the degrees of freedom (Dean and Pagano 2015), and
-        at least the number of clusters of equal size. Few clusters of the rarer kind do not show how much clusters differ:
-        then clusters are taken to fail as a whole, the less so the more they are (Kish 1965).
+        at least the number of clusters of equal size, unless clusters differ more than if all items of each were equal: larger
+        clusters fail more often then, as where a failure is followed by another call. Few clusters of the rarer kind do not
+        show how much clusters differ: then clusters are taken to fail as a whole, the less so the more they are (Kish 1965).
         """
         return self.effective_at(Z_95)
 
@@ -103,13 +104,14 @@ class ClusterSums(NamedTuple):
         if clusters >= n:
             return n
         equal = n * n / nn
-        effect = self._effect()
+        effect = self.cluster_effect
         spread = 0.0 if s <= 0 or s >= n else min(s * s / ss, (n - s) * (n - s) / (nn - 2 * sn + ss))
         total = effect + 0.7 / (0.7 + spread) * max(0.0, nn / n - effect)
-        return max(equal, n / total * (z / t_quantile_at(z, max(1.0, equal - 1))) ** 2)
+        return max(1.0, min(equal, n / effect), n / total * (z / t_quantile_at(z, max(1.0, equal - 1))) ** 2)
 
-    def _effect(self) -> float:
-        """Return the variance between clusters as a multiple of that of independent items, at least 1."""
+    @property
+    def cluster_effect(self) -> float:
+        """Variance of the share between clusters, as a multiple of that of independent items; at least 1."""
         _, n, s, ss, sn, nn = self
         if nn >= n * n or not 0 < s < n:
             return 1.0
