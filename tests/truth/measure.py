@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tests.truth.cells import Cell
 from tests.truth.histories import make
-from tests.truth.measures import Alarm, Interval, Measure
+from tests.truth.measures import Alarm, Interval, Measure, has_truth
 from tooltrace.analysis.catalog import find
 from tooltrace.store.result import read
 
@@ -54,7 +54,7 @@ class Figure:
 
 def measure(cell: Cell, measures: Iterable[Interval | Alarm], histories: int, alone: int) -> Iterator[Figure]:
     """Yield the figures of the measures that apply to the cell. ``alone``: histories that are queried one by one."""
-    figures = [Figure(each, cell) for each in measures if each.applies(cell)]
+    figures = [Figure(each, cell) for each in measures if has_truth(each, cell)]
     for batch, first in enumerate(range(0, histories, BATCH)):
         con = make(cell, min(BATCH, histories - first), batch)
         _measure(con, figures, min(BATCH, histories - first), max(0, alone - first))

@@ -64,8 +64,8 @@ the share of answers whose interval contains the true value, or the share of fal
 - The calls of a conversation share a probability that differs from conversation to conversation: by a beta distribution, or with normal
   log-odds. Durations are log-normal.
 - "Day and night" has ten times as many conversations at noon as at midnight.
-- "Autocorrelated" calls resemble the call before them, across conversations, with a correlation of 0.8 ([how intervals count
-  that](statistics.md#neighbouring-conversations)). Calls without ids are independent, but for `drift` and `incidents`.
+- "Autocorrelated" calls repeat the result of the call before them, across conversations, with a correlation of 0.8: only for `drift` and `incidents`,
+  because no rate [but that of the window](statistics.md#what-an-interval-is-about) exists.
   `incidents` marks runs of failures of such a tool as `bursty`; "bursty ones too" counts those as if they were false.
 - Answers marked `too_few`, and answers without an interval, are not counted. A query that is not in the table states in its heading what was measured.
 
