@@ -25,7 +25,7 @@
 --   tool                text = NULL       this tool only
 --   seed                integer = 0       another seed gives another random choice
 --   without_confidence  text = 'no'       yes: calls without a confidence too, after all others
---   limit               integer = 20      number of attempts
+--   limit               integer = 20      number of attempts; 999,999 of a stratum at most
 -- columns:
 --   tool         text    name of the tool
 --   band         text    low, middle, high, none without a confidence, or unread without a confidence and a reading
@@ -59,7 +59,7 @@ JOIN (
                 count(*) AS stratum_calls,
                 count(correct) AS stratum_labelled,
                 count(*) FILTER (WHERE correct) AS stratum_right,
-                min_by(span_id, CASE WHEN correct IS NULL THEN md5(concat(CAST($seed AS VARCHAR), '/', span_id)) END, $limit) AS spans
+                min_by(span_id, CASE WHEN correct IS NULL THEN md5(concat(CAST($seed AS VARCHAR), '/', span_id)) END, least($limit, 999999)) AS spans
             FROM facts
             LEFT JOIN (SELECT span_id AS judged_span, correct FROM judged) AS labels ON judged_span = span_id
             WHERE {window} AND ends_call

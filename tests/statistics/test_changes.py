@@ -176,3 +176,12 @@ def test_no_rhythm_without_a_day_and_a_half_or_where_all_is_alike():
     assert fit_rhythm(at, np.tile([0.0, 1.0], 50), DAY) is None
     assert fit_rhythm(at * 2, np.zeros(100), DAY) is None
     assert fit_rhythm(at * 2, np.tile([0.0, 1.0], 50), DAY).log_evidence() < 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_few_times_of_day_do_not_tell_all_of_a_rhythm_apart(seed):
+    """A job runs 40 days at four times, and fails at two of them."""
+    rng = np.random.default_rng(seed)
+    times = (86_400 * np.arange(40)[:, None] + np.sort(rng.random(4)) * 86_400).ravel()
+    hits = (rng.random(160) < np.tile([0.05, 0.9, 0.05, 0.9], 40)).astype(float)
+    assert find_change(times, hits, np.arange(160)).at is None

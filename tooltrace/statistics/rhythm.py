@@ -111,7 +111,10 @@ def step_evidence(rhythm: Rhythm, hits: Numbers, effect: float) -> Numbers:
     unit_of_phase = rhythm.rates * (1 - rhythm.rates)
     # U and V are equal up to the sign for both sides, because the constant is fitted
     in_phase = rhythm.waves * unit_of_phase[:, None]
-    whitener = np.linalg.cholesky(np.linalg.pinv((rhythm.counts[:, None] * in_phase).T @ rhythm.waves))
+    # few times of day do not tell all coefficients apart: the others have no variance
+    information, axes = np.linalg.eigh((rhythm.counts[:, None] * in_phase).T @ rhythm.waves)
+    told_apart = information > 1e-12 * information[-1]
+    whitener = axes[:, told_apart] / np.sqrt(information[told_apart])
     shared = np.cumsum((in_phase @ whitener)[rhythm.phases], axis=0)[:-1]
     variance = np.cumsum(unit_of_phase[rhythm.phases])[:-1] - np.einsum("ij,ij->i", shared, shared)
     variance = np.maximum(variance, 0.0) / effect
