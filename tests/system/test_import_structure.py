@@ -228,3 +228,12 @@ def test_public_names_exist_and_are_unique() -> None:
     required = {"configure", "trace_tool", "TraceLogger", "ToolResponse", "ToolErrorCode", "normalize", "label"}
     required |= {"query", "connect", "flush", "shutdown", "context"}
     assert required <= set(tt.__all__)
+
+
+def test_every_package_is_in_the_distribution() -> None:
+    """setuptools packs what pyproject.toml names, and nothing else."""
+    import tomllib
+
+    named = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    packages = {name for name, path in modules().items() if path.name == "__init__.py"}
+    assert packages - set(named) == set()
