@@ -185,7 +185,8 @@ def test_without_conversations_a_trace_of_several_attempts_is_one_draw(engine, m
     assert [answer(engine(*alone))[0][name] for name in ("clusters", "design_effect")] == [30, 1]
     (row,) = answer(engine(*alone, *together))
     assert row["clusters"] == 31
-    assert row["design_effect"] == pytest.approx((30 + 10 * 10) / 40)
+    # residuals at 10 / 40: 7.5 of the trace, 0.25 of each other: 58.125 in place of the 7.5 of 40 independent attempts
+    assert row["design_effect"] == pytest.approx(58.125 / (40 * 0.25 * 0.75))
 
 
 def test_attempts_of_a_call_are_one_draw_although_each_has_its_own_trace(engine, make):

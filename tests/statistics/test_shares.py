@@ -40,7 +40,7 @@ def test_the_design_effect_is_the_variance_between_clusters(clusters: list[tuple
     effect = max(1, variance / (share * (1 - share) / n.sum()))
     others = n - s
     spread = min(s.sum() ** 2 / (s @ s), others.sum() ** 2 / (others @ others))
-    least = max(1, min(equal, n.sum() / effect))
+    least = n.sum() / max((n @ n) / n.sum(), effect * (1 - 1 / equal))
     effect += 0.7 / (0.7 + spread) * max(0, (n @ n) / n.sum() - effect)
     student = stats.t.ppf(0.975, max(1, equal - 1)) / stats.norm.ppf(0.975)
     assert sums.effective_n == pytest.approx(max(least, n.sum() / effect / student**2), rel=1e-5)

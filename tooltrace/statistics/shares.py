@@ -107,7 +107,8 @@ class ClusterSums(NamedTuple):
         effect = self.cluster_effect
         spread = 0.0 if s <= 0 or s >= n else min(s * s / ss, (n - s) * (n - s) / (nn - 2 * sn + ss))
         total = effect + 0.7 / (0.7 + spread) * max(0.0, nn / n - effect)
-        return max(1.0, min(equal, n / effect), n / total * (z / t_quantile_at(z, max(1.0, equal - 1))) ** 2)
+        least = n / max(nn / n, effect * (1 - 1 / equal))
+        return max(least, n / total * (z / t_quantile_at(z, max(1.0, equal - 1))) ** 2)
 
     @property
     def cluster_effect(self) -> float:
