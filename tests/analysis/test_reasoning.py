@@ -11,10 +11,10 @@ from tooltrace.analysis.reasoning import describe, reasoner_of
 @pytest.mark.parametrize("name", [query.name for query in catalogue().values() if query.gathers])
 def test_the_sql_that_a_person_copies_names_what_python_makes_of_its_rows(name: str) -> None:
     query = find(name)
-    first, _, rest = query.render_with_values().partition("\n")
-    assert first == f"-- {describe(query)}"
-    assert rest.startswith(("-- ", "WITH", "SELECT"))
-    assert (query.header.reasoner or "ClusterSums") in first
+    heading = [line for line in query.render_with_values().splitlines() if line.startswith("--")]
+    assert heading[0] == f"-- {query.question}"
+    assert heading.count(f"-- {describe(query)}") == 1
+    assert (query.header.reasoner or "ClusterSums") in describe(query)
     if query.header.reasoner:
         assert reasoner_of(query.header.reasoner).__doc__
 

@@ -46,7 +46,7 @@ def test_passed_values_are_inserted(engine, make):
 
 def test_the_heading_stays_as_it_is():
     head = find("errors").text.partition("SELECT\n")[0]
-    assert find("errors").render_with_values(tool="x").partition("\n")[2].startswith(head)
+    assert find("errors").render_with_values(tool="x").startswith(head)
 
 
 def test_required_parameters_stay_placeholders():

@@ -126,7 +126,7 @@ class Query:
     def render_with_values(self, by: GroupBy | None = None, *, now: datetime | None = None, **params: Any) -> str:
         """Return the SQL with literal values in place of its parameters, for a person to copy and run.
 
-        The first line says what Python makes of its rows, if anything. A required parameter without a value stays ``$name``. Raises BadParameter.
+        The heading ends with what Python makes of its rows, if anything. A required parameter without a value stays ``$name``. Raises BadParameter.
         """
         self._require_known(params)
         now = now or datetime.now(UTC)
@@ -138,8 +138,9 @@ class Query:
         }
         literals = {name: literal(value) for name, value in _with_sides(values, comparison).items()}
         sql = _TOKEN.sub(lambda token: literals.get(token[1] or "", token[0]), self.render(by, comparison=comparison))
+        heading, body = _parted(sql)
         note = describe(self)
-        return f"-- {note}\n{sql}" if note else sql
+        return f"{heading}-- {note}\n{body}" if note else sql
 
     def bind(self, *, now: datetime | None = None, **params: Any) -> dict[str, ParamValue]:
         """Return a value for each parameter; None gives the default. Spans count back from ``now``.
@@ -186,6 +187,13 @@ def _with_sides(values: dict[str, ParamValue], comparison: Comparison | None) ->
     if comparison is None:
         return values
     return {name: value for name, value in values.items() if name not in (*SIDES, *WINDOW)} | comparison.bound
+
+
+def _parted(sql: str) -> tuple[str, str]:
+    """Return the heading of ``sql``, its leading lines of comments, and what follows."""
+    lines = sql.splitlines(keepends=True)
+    end = next((at for at, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    return "".join(lines[:end]), "".join(lines[end:])
 
 
 def load(path: Path) -> Query:
