@@ -102,12 +102,12 @@ def with_site_links(page: Path, place: str, source: Path, text: str | None = Non
         linked = (page.parent / path).resolve()
         if linked in places:
             to = source / places[linked]
+        elif linked.is_dir() or linked.suffix == ".md":
+            return str(words)  # a folder of the repository, or a page of one, is not in the site
         elif linked.is_file():
             to = source / "files" / linked.relative_to(ROOT)
             to.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(linked, to)
-        elif linked.is_dir():
-            return str(words)  # a folder of the repository is not in the site
         else:
             return found[0]  # Sphinx reports it
         return f"{image}[{words}]({Path(os.path.relpath(to, here)).as_posix()}{sign}{anchor})"

@@ -76,7 +76,7 @@ def captured(
     run_sql, store = asking(port), folder / "t.duckdb"
     found = Captured(store, variant, f"genuine_{variant}", f"later_{variant}", "", b"")
     try:
-        until(lambda: alive(run_sql), 120, "the engine answers")
+        until(lambda: alive(run_sql), server)
         collector.start()
         subprocess.run(
             [sys.executable, str(DEMO), str(CALLS), str(store)], env=collector.environment("grpc"), check=True

@@ -93,6 +93,9 @@ VARIADIC: Final = {
 HALF_AWAY: Final = "arrayMap(x -> if(abs(x - trunc(x)) = 0.5, trunc(x) + sign(x), round(x)), [{0}])[1]"
 """A figure rounded to a whole number, halves away from zero, as DuckDB does; ClickHouse rounds them to even."""
 
+FIRST_VALUES: Final = "arrayMap(x -> x.2, groupArraySortedIf({2})(tuple(assumeNotNull({1}), {0}), {1} IS NOT NULL))"
+"""``min_by`` with a number: the first values in the order of another, as a list."""
+
 CODED: Final[Mapping[str, tuple[int, int | None]]] = {
     "arg_max_null": (2, 2),
     "concat_ws": (1, None),

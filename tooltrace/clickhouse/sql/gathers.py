@@ -17,7 +17,7 @@ from sqlglot.dialects.clickhouse import ClickHouse
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from tooltrace.clickhouse.sql import rewrites
-from tooltrace.clickhouse.sql.functions import HALF_AWAY, TYPES
+from tooltrace.clickhouse.sql.functions import FIRST_VALUES, HALF_AWAY, TYPES
 from tooltrace.clickhouse.sql.literals import replace_parameters
 from tooltrace.errors import QueryError
 from tooltrace.store.database.macros import MACROS, Macro
@@ -163,10 +163,8 @@ class _Writer:
                 return f"toInt64({self._sql(node)})"
             case exp.Window(this=exp.Count() | exp.RowNumber() | exp.Filter(this=exp.Count())):
                 return f"toInt64({self._sql(node)})"
-            case exp.ArgMin() if node.args.get("count") is not None:  # the first values in the order of another
-                value, at, count = map(self._sql, (node.this, node.expression, node.args["count"]))
-                pair = f"tuple(assumeNotNull({at}), {value})"
-                return f"arrayMap(x -> x.2, groupArraySortedIf({count})({pair}, {at} IS NOT NULL))"
+            case exp.ArgMin() if node.args.get("count") is not None:
+                return FIRST_VALUES.format(*map(self._sql, (node.this, node.expression, node.args["count"])))
             case exp.PercentileCont():
                 return self._percentiles(node)
         return None

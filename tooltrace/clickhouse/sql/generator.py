@@ -17,6 +17,7 @@ from sqlglot.errors import ErrorLevel
 
 from tooltrace.clickhouse.sql import json_paths as json
 from tooltrace.clickhouse.sql.functions import (
+    FIRST_VALUES,
     FORMS,
     FUNCTIONS,
     HALF_AWAY,
@@ -109,6 +110,11 @@ class _SqlWriter:
         if isinstance(call.parent, exp.Filter):
             return None  # the condition belongs inside: see _filter
         return f"tupleElement(argMax(tuple({value}), {at}), 1)"
+
+    def _arg_min(self, first: exp.ArgMin) -> str | None:
+        if first.args.get("count") is None:
+            return None
+        return FIRST_VALUES.format(*(self._sql(first, part) for part in ("this", "expression", "count")))
 
     def _concat_ws(self, call: exp.Anonymous, between: str, *_values: str) -> str:
         parts = ", ".join(map(self._text, call.expressions[1:]))
@@ -241,6 +247,7 @@ class _SqlWriter:
 
     _WRITERS: ClassVar[dict[type[exp.Expr], Callable[[_SqlWriter, Any], str | None]]] = {
         exp.Anonymous: _anonymous,
+        exp.ArgMin: _arg_min,
         exp.ArrayContains: _array_contains,
         exp.AtTimeZone: _at_time_zone,
         exp.Cast: _cast,
