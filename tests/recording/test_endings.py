@@ -247,6 +247,67 @@ def test_the_response_that_ends_a_stream_is_the_result(calls: Calls) -> None:
     assert [(c.status, c.ending) for c in calls()] == [("error", "returned"), ("partial", "returned")]
 
 
+BAD = {"ok": False, "error": "no such city"}
+
+
+@pytest.mark.parametrize("capture", ["full", "metadata"])
+@pytest.mark.parametrize(
+    ("items", "value", "stated"),
+    [
+        ([], BAD, ("error", "no such city")),
+        ([{"progress": 1}, BAD], None, ("error", "no such city")),
+        (["a", "b"], BAD, ("error", "no such city")),
+        ([{"progress": 1}, "Error: boom"], None, ("error", "boom")),
+        (["Error: ", "boom"], None, ("error", "boom")),
+        ([{"progress": 1}, ValueError("boom")], None, ("error", "boom")),
+        ([BAD, {"ok": True}], R.error("NOT_FOUND", "nothing"), ("error", "nothing")),
+        ([BAD], R.success("cached"), ("error", "no such city")),
+        (["x" * 70_000, {"n": 1}, BAD], None, ("error", "no such city")),
+        ([BAD, {"ok": True}], {"ok": True}, ("success", None)),
+        ([BAD, {"n": 1}], None, ("success", None)),
+    ],
+)
+def test_what_ends_a_stream_is_read_like_any_result(
+    items: list[Any], value: Any, stated: Any, capture: Any, calls: Calls
+) -> None:
+    @tt.trace_tool(capture=capture)
+    def tool() -> Any:
+        yield from items
+        return value
+
+    @tt.trace_tool(capture=capture)
+    async def atool() -> Any:
+        for item in items:
+            yield item
+
+    async def drive() -> None:
+        async for _ in atool():
+            pass
+
+    list(tool())
+    if value is None:
+        asyncio.run(drive())
+    for call in calls():
+        assert (call.status, call.error_message) == stated
+        assert (call.result is None) == (capture == "metadata" or isinstance(value, R))
+        assert capture == "full" or call.text is call.full_sizes is None
+
+
+def test_a_rule_of_a_user_reads_what_ends_a_stream(calls: Calls) -> None:
+    @tt.rule("gone")
+    def gone(result: Any) -> tt.ToolResponse | None:
+        return R.error("GONE", "gone") if result == {"left": 0} else None
+
+    @tt.trace_tool(rules=[gone, *tt.RULES])
+    def tool() -> Any:
+        yield {"left": 1}
+        yield {"left": 0}
+
+    list(tool())
+    call = one(calls)
+    assert (call.status, call.code, json.loads(call.result or "")) == ("error", "GONE", [{"left": 1}, {"left": 0}])
+
+
 def test_the_same_call_id_again_is_the_next_attempt_in_whichever_thread_or_task(calls: Calls) -> None:
     tool = tt.trace_tool(name="t")(lambda: 1)
 

@@ -175,8 +175,10 @@ def test_no_code_of_a_recorded_object_runs(calls: Calls, base: Any, behaviour: A
     assert result[1] is value
     with pytest.raises(LookupError):
         tt.trace_tool(lambda x: (_ for _ in ()).throw(LookupError(x)))(value)
-    ours = tt.trace_tool(lambda x: iter_of(x))(value)
-    assert next(ours) is value
+    # the attributes that classify an exception are read where it is an item, as where it is a result
+    item = object() if base is Exception else value
+    ours = tt.trace_tool(lambda x: iter_of(x))(item)
+    assert next(ours) is item
     ours.close()
     with tt.context(attributes={"thing": value}):
         tool("attribute", 1)

@@ -135,6 +135,8 @@ def estimate_size(item: Any) -> int:
         size += getsizeof(item.error.message)
     if item.stream is not None:
         size += getsizeof(item.stream.text)
+        for end in item.stream.ends:
+            size += getsizeof(end.value) if type(end) is ValueSnapshot else 0
     return size
 
 

@@ -17,6 +17,7 @@ from opentelemetry.context.context import Context
 
 from tooltrace.core.response import is_response
 from tooltrace.faults import pass_on_signal, report_fault, suppress_faults
+from tooltrace.normalize.result_view import snapshot_result
 from tooltrace.otel import sdk_internals
 from tooltrace.otel.sdk_internals import detach
 from tooltrace.recording.attempt import Attempt
@@ -24,6 +25,12 @@ from tooltrace.recording.recorder import UNKNOWN, Recorder, activate, span_conte
 from tooltrace.recording.snapshots import StreamSnapshot, ValueSnapshot
 from tooltrace.redact.snapshot import CUT, snapshot
 from tooltrace.redact.texts import cut_text, fix_unicode
+
+_LAST_ITEM = 4096
+"""Size limit of the copy of an item that is only read, because the items before have used the room for storage."""
+_NO_KINDS: tuple[str, ...] = ()
+_PLAIN = frozenset({dict, list, int, float, bool, type(None)})
+"""Types of items that need no search for a protocol's class."""
 
 
 class StreamRecorder:
@@ -47,9 +54,10 @@ class StreamRecorder:
         self.attempt = attempt
         self.parts: list[Any] = []
         self.count = 0
-        self.room = attempt.settings.field_limit if attempt.captures_content else 0
+        self.room = attempt.settings.field_limit
         """Remaining size to store; negative by the size of the items that were not stored."""
         self.last: Any = None
+        """The last item: a ToolResponse, a text, or a snapshot of another value."""
         self.first_ns: int | None = None
         self.tool_ns = 0
         self.consumer_ns = 0
@@ -69,20 +77,25 @@ class StreamRecorder:
             if self.room > 0:
                 self.parts.append(cut_text(item, self.attempt.settings.field_limit))
             self.room -= len(item)
-            self.last = None
+            self.last = item
         else:
             self.room = self.add_object(item, self.room)
 
     def add_object(self, item: Any, room: int) -> int:
         """Record ``item``, which is not a ``str``, where ``room`` is left. Returns the remaining room."""
-        self.last = item if is_response(item) else None
-        if room <= 0:
-            return room
+        kind = type(item)
+        limit = self.attempt.settings.field_limit if room > 0 else _LAST_ITEM
         try:
-            part = snapshot(item, self.attempt.settings.field_limit)
+            is_plain = type(kind) is type and kind in _PLAIN  # a metaclass may define a __hash__
+            part, kinds = (snapshot(item, limit), _NO_KINDS) if is_plain else snapshot_result(item, limit)
+            # an item is not held: its consumer may drop it
+            self.last = item if kinds and is_response(item) else ValueSnapshot(part, kinds)
         except BaseException as error:
+            self.last = None
             pass_on_signal(error)
             report_fault("record", lost=0)
+            return room
+        if room <= 0:
             return room
         self.parts.append(part)
         return room - (len(part) if type(part) is bytes else 8)
@@ -93,14 +106,12 @@ class StreamRecorder:
         if self.closing:
             self.raised(GeneratorExit())
             return
-        # a stream may state its outcome as its return value, or as its last item
-        response = next((x for x in (value, self.last) if is_response(x)), None)
-        if response is None and self.count:
+        if self.count:
             self.save(with_items=True)
-            self.recorder.finish_stream(self.attempt)
+            self.recorder.finish_stream(self.attempt, self.last, value)
         else:
             self.save(with_items=False)
-            self.recorder.returned(self.attempt, value if response is None else response, duration_ns=self.tool_ns)
+            self.recorder.returned(self.attempt, value, duration_ns=self.tool_ns)
 
     def raised(self, error: BaseException) -> None:
         """Record that ``error`` left the tool, or that the consumer dropped the stream."""
@@ -108,11 +119,11 @@ class StreamRecorder:
         self.recorder.raised(self.attempt, error, duration_ns=self.tool_ns)
 
     def save(self, *, with_items: bool) -> None:
-        """Copy count, times and items to the attempt; no items where it captures metadata only."""
+        """Copy count, times and items to the attempt."""
         attempt, parts = self.attempt, self.parts
         attempt.duration_ns = self.tool_ns
         text, size = None, 0
-        if with_items and attempt.captures_content:
+        if with_items:
             with suppress_faults("record"):
                 # joining is the cheapest test of whether all items are text
                 try:
@@ -121,7 +132,7 @@ class StreamRecorder:
                     attempt.result = ValueSnapshot(_array(parts))
                 else:
                     attempt.result = ValueSnapshot(_text_array(parts))
-                size = attempt.settings.field_limit - self.room
+                size = attempt.settings.field_limit - self.room if attempt.captures_content else 0
         attempt.stream = StreamSnapshot(self.count, self.first_ns, self.consumer_ns, text, size)
 
 
@@ -132,6 +143,7 @@ class NullStreamRecorder(StreamRecorder):
 
     def __init__(self) -> None:
         self.parts = []
+        self.last = None
         self.count = self.room = self.tool_ns = self.consumer_ns = 0
 
     def context(self) -> Context:
@@ -256,7 +268,7 @@ def generator_function(begin: Callable[..., tuple[Any, StreamRecorder]]) -> Call
                         if room > 0:
                             add_part(item)
                         room -= len(item)
-                        last = None
+                        last = item
                     else:
                         room = stream.add_object(item, room)
                         last = stream.last

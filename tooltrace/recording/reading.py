@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
@@ -12,13 +13,16 @@ from tooltrace.normalize import ENVELOPES, RULES
 from tooltrace.normalize.engine import apply_rules_to_view, index_of
 from tooltrace.normalize.protocols import value_error_pair
 from tooltrace.normalize.result_view import view_of
-from tooltrace.recording.snapshots import ResponseSnapshot, ValueSnapshot
+from tooltrace.recording.snapshots import ResponseSnapshot, StreamSnapshot, ValueSnapshot
 from tooltrace.redact.snapshot import snapshot
 from tooltrace.redact.texts import cut_text, utf8_size
 
 if TYPE_CHECKING:
     from tooltrace.recording.attempt import Attempt
 
+R = TypeVar("R", bound=ToolResponse | ResponseSnapshot)
+
+_SEVERITY = {"error": 0, "partial": 1, "success": 2}
 _UNCHANGING, _CHANGING = (
     itemgetter(*ResponseSnapshot.__struct_fields__[:-4]),
     itemgetter(*ResponseSnapshot.__struct_fields__[-4:]),
@@ -26,15 +30,21 @@ _UNCHANGING, _CHANGING = (
 
 
 def read_response(attempt: Attempt) -> ResponseSnapshot | None:
-    """Return the response of the ended ``attempt``: the tool's own, or what the rules read from its result or stream text."""
+    """Return the response of the ended ``attempt``: the tool's own, or what the rules read from its result or stream."""
     result = attempt.result
+    if attempt.stream is not None and attempt.stream.items:
+        return _read_stream(attempt, attempt.stream)
     if not isinstance(result, ValueSnapshot):
         return result
-    if attempt.error is not None or attempt.ending != "returned":
+    if attempt.error is not None or attempt.ending != "returned" or result.value is None:
         return None
-    value = result.value if attempt.stream is None else attempt.stream.text
-    if value is None:
-        return None
+    response = _read(result, attempt)
+    return None if response is None else with_value(snapshot_response(response, attempt), attempt)
+
+
+def _read(result: ValueSnapshot, attempt: Attempt) -> ToolResponse | None:
+    """Return what the rules read from ``result``."""
+    value = result.value
     if not result.kinds:  # most results: the quick test is made here, because each call of a function counts
         index = index_of(attempt.rules)
         if type(value) is bytes:
@@ -44,10 +54,46 @@ def read_response(attempt: Attempt) -> ResponseSnapshot | None:
         if not may_recognise:
             return None
     view = view_of(value, result.kinds)
-    if type(value) is bytes and attempt.rules is RULES:  # a rule of a user may change the data
+    if (
+        type(value) is bytes and attempt.rules is RULES and result is attempt.result
+    ):  # a rule of a user may change the data
         attempt.parsed = value, view.data
-    response = apply_rules_to_view(view, attempt.rules) or value_error_pair.RULE.read(view)
-    return None if response is None else with_value(snapshot_response(response, attempt), attempt)
+    return apply_rules_to_view(view, attempt.rules) or value_error_pair.RULE.read(view)
+
+
+def _read_stream(attempt: Attempt, stream: StreamSnapshot) -> ResponseSnapshot | None:
+    """Return what the last item, the returned value and the joined text of ``stream`` state about its outcome."""
+    result = attempt.result
+    if attempt.error is not None or attempt.ending != "returned":
+        return None
+    if isinstance(result, ResponseSnapshot) and (result.status == "error" or result not in stream.ends):
+        return result
+    ends = stream.ends if stream.text is None else (*stream.ends, ValueSnapshot(stream.text))
+    readings: list[ToolResponse | ResponseSnapshot | None] = [
+        _read(end, attempt) if isinstance(end, ValueSnapshot) else end for end in ends
+    ]
+    found = decisive(readings)
+    if isinstance(found, ToolResponse):
+        return of_stream(snapshot_response(found, attempt), attempt, result)
+    return found
+
+
+def decisive(readings: Iterable[R | None]) -> R | None:
+    """Return the first of ``readings`` that is an error, else the first partial one, else the first."""
+    found = [reading for reading in readings if reading is not None]
+    return min(found, key=lambda reading: _SEVERITY[reading.status], default=None)
+
+
+def of_stream(
+    response: ResponseSnapshot, attempt: Attempt, items: ValueSnapshot | ResponseSnapshot | None
+) -> ResponseSnapshot:
+    """Return ``response``, read from the end of a stream, with the text and the ``items`` of the whole stream."""
+    text = None if attempt.stream is None else attempt.stream.text
+    return replace(
+        response,
+        text=response.text if text is None else text,
+        payload=items.value if isinstance(items, ValueSnapshot) and attempt.captures_content else response.payload,
+    )
 
 
 def snapshot_response(response: ToolResponse, attempt: Attempt) -> ResponseSnapshot:

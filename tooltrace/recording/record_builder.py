@@ -12,17 +12,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from msgspec.structs import replace
 
 from tooltrace.core.confidence import OUT_OF_RANGE, Score, valid_confidence, warn_of_unknown
 from tooltrace.core.record_redaction import OWN_TEXTS, redact_field
 from tooltrace.core.records import Json, ToolCall
 from tooltrace.core.response import ErrorInfo, Source, ToolResponse, is_response
 from tooltrace.normalize import ENVELOPES, EXCEPTION, NONE, PLAIN, RULES, TOOL_RESPONSE, Rule
-from tooltrace.normalize.engine import apply_rules
+from tooltrace.normalize.engine import apply_rules, apply_rules_to_view
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
-from tooltrace.normalize.result_view import snapshot_result
+from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.otel import attributes as names
-from tooltrace.recording.reading import read_response, snapshot_response, with_value
+from tooltrace.recording.reading import decisive, of_stream, read_response, snapshot_response
 from tooltrace.recording.retryable import with_retryable
 from tooltrace.recording.snapshots import ResponseSnapshot, ValueSnapshot, read_claims
 from tooltrace.recording.token_count import count_tokens, result_text
@@ -75,12 +76,38 @@ def set_result(attempt: Attempt, result: Any) -> None:
         _read_confidence_and_sources(attempt, result)
 
 
-def set_stream_result(attempt: Attempt) -> None:
-    """Let the rules that must read a live result read the text of a stream, whose items ``attempt`` already has."""
-    _read_confidence_and_sources(attempt, None)
-    text = None if attempt.stream is None else attempt.stream.text
-    if text is not None and attempt.rules is not RULES and (response := _apply_live_rules(text, attempt)) is not None:
-        attempt.result = with_value(snapshot_response(response, attempt), attempt)
+def set_stream_result(attempt: Attempt, last: Any, value: Any) -> None:
+    """Copy what may state the outcome of a stream, whose items ``attempt`` already has.
+
+    ``last``: the last item: a ToolResponse, a text, or a snapshot. ``value``: what the generator returned.
+    """
+    stream, items = attempt.stream, attempt.result
+    assert stream is not None
+    stated = decisive(end for end in (last, value) if is_response(end))
+    if stated is not None:
+        set_result(attempt, stated)
+    else:
+        _read_confidence_and_sources(attempt, None)
+    ends: list[ValueSnapshot | ResponseSnapshot] = []
+    for end in (last, value):
+        if end is stated and isinstance(attempt.result, ResponseSnapshot):
+            ends.append(attempt.result)
+        elif type(end) is ValueSnapshot:
+            ends.append(end)
+        elif end is not None and not is_response(end):
+            ends.append(ValueSnapshot(*snapshot_result(end, attempt.settings.field_limit)))
+    attempt.stream = stream = replace(stream, ends=tuple(ends))
+    if stated is None and attempt.rules is not RULES and _has_live_rule(attempt.rules):
+        found = decisive(_read_live(end, attempt.rules) for end in (last, value, stream.text) if end is not None)
+        if found is not None:
+            attempt.result = of_stream(snapshot_response(found, attempt), attempt, items)
+
+
+def _read_live(end: Any, rules: tuple[Rule, ...]) -> ToolResponse | None:
+    """Return what ``rules``, some of them live, read from the end of a stream. The last item is a copy by now."""
+    if type(end) is ValueSnapshot:
+        return apply_rules_to_view(view_of(end.value, end.kinds), rules, depth=1)
+    return apply_rules(end, rules)
 
 
 def with_failed_value(response: ToolResponse, result: Any) -> ToolResponse:
@@ -237,11 +264,10 @@ def _texts(attempt: Attempt, response: ResponseSnapshot | None) -> list[str | No
         if response.failure is not None:
             texts += _texts_of(response.failure)
         parts += (response.payload, response.stats, response.context, response.signals)
-    else:
-        if attempt.stream is not None:
-            texts.append(attempt.stream.text)
-        if isinstance(attempt.result, ValueSnapshot):
-            parts.append(attempt.result.value)
+    elif isinstance(attempt.result, ValueSnapshot):
+        parts.append(attempt.result.value)
+    if attempt.stream is not None:
+        texts.append(attempt.stream.text)
     for source in attempt.sources or ():
         texts += _texts_of(source)
     if isinstance(attempt.confidence, Score):
@@ -282,7 +308,7 @@ def _add_exception(attempt: Attempt, error: ExceptionSummary, sanitizer: Sanitiz
     if attempt.flags:
         fields["flags"] = json_of(attempt.flags).decode()
     # a stream that raised has the items that it yielded before
-    if isinstance(attempt.result, ValueSnapshot):
+    if isinstance(attempt.result, ValueSnapshot) and attempt.captures_content:
         text = None if attempt.stream is None else attempt.stream.text
         items = _safe_items(attempt, attempt.result.value, sanitizer.sanitize_text("result", text))
         fields["result"] = sanitizer.sanitize_json("result", items)
@@ -336,8 +362,11 @@ def _add_response(attempt: Attempt, response: ResponseSnapshot, sanitizer: Sanit
     if full:
         fields["text"] = sanitizer.sanitize_text("text", response.text or None)
         fields["explanation"] = sanitizer.sanitize_text("explanation", response.explanation)
+        payload = response.payload
+        if attempt.stream is not None and isinstance(attempt.result, ValueSnapshot) and payload is attempt.result.value:
+            payload = _safe_items(attempt, payload, sanitizer.sanitize_text("result", attempt.stream.text))
         for name, part in (
-            ("result", response.payload),
+            ("result", payload),
             ("stats", response.stats),
             ("context", _with_members(response.context, _stated_ids(attempt, response))),
             ("signals", response.signals),

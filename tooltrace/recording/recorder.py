@@ -265,10 +265,19 @@ class Recorder:
         except BaseException as met:
             self._failed(attempt, met)
 
-    def finish_stream(self, attempt: Attempt) -> None:
-        """End the attempt of a stream, which already has the stream's items."""
+    def finish_stream(self, attempt: Attempt, last: Any, value: Any) -> None:
+        """End the attempt of a stream, which already has the stream's items.
+
+        ``last``: the last item, as a StreamRecorder has it. ``value``: what the generator returned.
+        """
         try:
-            set_stream_result(attempt)
+            set_stream_result(attempt, last, value)
+            if (
+                isinstance(found := attempt.result, ResponseSnapshot)
+                and found.status == "error"
+                and retries.is_wanted()
+            ):
+                retries.remember(attempt, None)
             self._end(attempt)
         except BaseException as error:
             self._failed(attempt, error)

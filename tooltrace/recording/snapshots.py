@@ -57,6 +57,8 @@ class StreamSnapshot(Struct, frozen=True, gc=False):
     """Joined items, where all items are text."""
     size: int = 0
     """Size of all items, including those that were not stored."""
+    ends: tuple[ValueSnapshot | ResponseSnapshot, ...] = ()
+    """The last item and the value that the generator returned, which may state the outcome, in this order."""
 
 
 def read_claims(result: Any, confidence: Any, sources: Any) -> tuple[Any, tuple[Source, ...] | None, tuple[str, ...]]:
