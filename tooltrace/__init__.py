@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from tooltrace.analysis.api import attribute, connect, query
     from tooltrace.analysis.briefing import briefing
     from tooltrace.analysis.names import DimensionName, QueryName
+    from tooltrace.diagnosis.diagnose import diagnose
+    from tooltrace.diagnosis.finding import Finding
     from tooltrace.ingest.spans import TooltraceSpanProcessor
     from tooltrace.labels.api import outcome_from
     from tooltrace.labels.correction import correct
@@ -52,6 +54,7 @@ __all__ = [
     "ConfidenceRules",
     "DimensionName",
     "ErrorInfo",
+    "Finding",
     "Health",
     "NextAction",
     "NextStep",
@@ -81,6 +84,7 @@ __all__ = [
     "connect",
     "context",
     "correct",
+    "diagnose",
     "flush",
     "forget",
     "health",
@@ -106,6 +110,8 @@ _MODULES = {
     "briefing": "tooltrace.analysis.briefing",
     "attribute": "tooltrace.analysis.api",
     "connect": "tooltrace.analysis.api",
+    "diagnose": "tooltrace.diagnosis.diagnose",
+    "Finding": "tooltrace.diagnosis.finding",
     "query": "tooltrace.analysis.api",
     "correct": "tooltrace.labels.correction",
     "label": "tooltrace.labels.label",

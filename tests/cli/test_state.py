@@ -16,15 +16,34 @@ def test_a_broken_tool_is_named_with_the_commands_that_lead_on(run, where):
     assert shown.exit_code == 0
     lines = shown.stdout.splitlines()
     assert lines[0].startswith(f"Store {where}. ")
-    assert lines[1].startswith(f"{BROKEN_TOOL} fails 100.0 % of its calls")
-    assert "with version 2.4.0: PERMISSION_DENIED '401 token expired'" in lines[1]
-    assert any(line.lstrip().startswith(BROKEN_TOOL) for line in lines[3:])
+    assert lines[1].startswith("1 problem and ")
+    assert lines[2].startswith(f"problem (broken): {BROKEN_TOOL} failed in each of its last ")
+    assert "with version 2.4.0, mostly PERMISSION_DENIED '401 token expired'" in lines[2]
+    assert "Roll back to version 2.3.1, or see what 2.4.0 changed." in lines[3]
+    assert any(line.lstrip().startswith(BROKEN_TOOL) for line in lines[4:])
     assert f"query errors --tool {BROKEN_TOOL}" in shown.stdout
-    assert f"compare version:2.3.1 version:2.4.0 --tool {BROKEN_TOOL}" in shown.stdout
 
 
 def test_a_usual_history_has_no_failing_tool(run, history):
     assert "Too few calls" in run().stdout or "Nothing unusual" in run().stdout
+
+
+def test_every_finding_is_listed_and_in_every_format(run, where):
+    make_story(where)
+    listed = json.loads(run("findings", "--format", "json").stdout)
+    assert listed[0] | {"kind": "broken", "tools": BROKEN_TOOL, "severity": "problem", "version": "2.4.0"} == listed[0]
+    assert [row["sentence"] for row in listed] == [
+        line.partition(": ")[2] for line in run("findings").stdout.splitlines() if not line.startswith("  ")
+    ]
+    assert {row["tools"] for row in json.loads(run("findings", "--tool", BROKEN_TOOL, "-f", "json").stdout)} == {
+        BROKEN_TOOL
+    }
+    assert run("findings", "-f", "csv").stdout.startswith("kind,severity,tools,")
+    assert run("findings", "-f", "markdown").stdout.startswith("| kind | severity |")
+
+
+def test_a_history_without_a_finding_says_so(run, history):
+    assert run("findings", "--tool", "none").stdout == "No finding.\n"
 
 
 def test_without_a_store_the_demo_is_next(run):

@@ -24,6 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("delivery",),
     ("recording",),
     ("analysis", "ingest", "labels", "tools"),
+    ("diagnosis",),
     ("clickhouse", "maintenance", "report"),
     ("mcp_server",),
     ("server", "__init__"),

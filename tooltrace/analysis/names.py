@@ -47,6 +47,7 @@ QueryName = Literal[
     "signals",
     "sources",
     "span",
+    "states",
     "steps",
     "thresholds",
     "timeline",

@@ -23,6 +23,7 @@ from tooltrace.cli.doctor import doctor
 from tooltrace.cli.errors import CommandGroup, escape_unencodable, explained
 from tooltrace.cli.export import export
 from tooltrace.cli.find import find
+from tooltrace.cli.findings import findings
 from tooltrace.cli.forget import forget
 from tooltrace.cli.import_ import imports
 from tooltrace.cli.label import label
@@ -66,6 +67,7 @@ def cli() -> None:
 
 for _command in (
     state,
+    findings,
     demo,
     query,
     compare,

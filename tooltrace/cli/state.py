@@ -1,4 +1,4 @@
-"""``tooltrace`` and ``tooltrace state``: the store, the verdict, the first tools of the ranking, and what to run next."""
+"""``tooltrace`` and ``tooltrace state``: the store, its findings, the first tools of the ranking, and what to run next."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ import shlex
 import click
 
 from tooltrace.analysis import find, query_store
-from tooltrace.analysis.verdict import INCIDENT_FAILURES, Verdict, tools_verdict
+from tooltrace.cli.findings import print_findings
 from tooltrace.cli.next_command import program, store_words
 from tooltrace.cli.options import examples, history_options, place_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.wrapping import echo_command, echo_sentence
+from tooltrace.core.plural import format_count
+from tooltrace.diagnosis.diagnose import diagnose
+from tooltrace.diagnosis.finding import Finding
+from tooltrace.diagnosis.wording import moment
 from tooltrace.errors import StoreMissing
 from tooltrace.report.history_window import history_window
 from tooltrace.report.i18n import Translations
-from tooltrace.report.sentences import as_text
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import QueryResult, limited, with_columns_at
 
 _TOOLS = 8
+_FINDINGS = 8
+"""Findings that are printed; the others are counted."""
 _COLUMNS = ("tool", "failed_calls", "calls", "rate", "low", "high", "changed_at", "version_since", "code", "message")
 
 
@@ -44,14 +49,37 @@ def state(*, since: str | None, until: str | None, store: StoreBackend) -> None:
     params = {name: value for name, value in window.range().params.items() if name == "since" or until}
     click.echo(clean(f"Store {store}. {window.sentence(words)}"))
     ranking = query_store(store, "ranking", **params)
-    verdict = tools_verdict(ranking, query_store(store, "incidents", **params, failing=INCIDENT_FAILURES))
-    for sentence in verdict.sentences:
-        echo_sentence(as_text(sentence, words))
+    found = [one for one in diagnose(window.since, until=until, store=store) if one.severity != "note" or not one.open]
+    echo_sentence(_summary(found, ranking))
+    print_findings(found[:_FINDINGS])
+    if len(found) > _FINDINGS:
+        click.echo(f"… and {len(found) - _FINDINGS:,} more: {program()} findings")
     if ranking.rows:
         _print_ranking(ranking)
     given = {"since": since, "until": until}
     chosen = "".join(f" --{name} {shlex.quote(text)}" for name, text in given.items() if text)
-    _print_commands(_next(verdict, ranking, chosen), store)
+    _print_commands(_next(found, ranking, chosen), store)
+
+
+def _summary(found: list[Finding], ranking: QueryResult) -> str:
+    """Return how many problems and warnings there are, and in how many calls of the window none was found."""
+    rows = [row for row in ranking.dicts() if row["calls"]]
+    calls = sum(row["calls"] for row in rows)
+    seen = f"{format_count(calls, 'finished call')} of {format_count(len(rows), 'tool')}"
+    if rows:
+        seen += f" in the window, the last at {moment(max(row['last_called_at'] for row in rows))}"
+    counted = [
+        format_count(number, severity)
+        for severity in ("problem", "warning")
+        if (number := sum(one.severity == severity for one in found))
+    ]
+    if counted:
+        return f"{' and '.join(counted)}; {seen}."
+    if not rows:
+        return "No finished call in the window."
+    if all(row["too_few"] for row in rows):
+        return f"Too few calls to say what is usual: {seen}."
+    return f"Nothing unusual: {seen}."
 
 
 def _print_ranking(ranking: QueryResult) -> None:
@@ -65,19 +93,11 @@ def _print_ranking(ranking: QueryResult) -> None:
         click.echo(f"… and {len(ranking.rows) - _TOOLS:,} more tools")
 
 
-def _next(verdict: Verdict, ranking: QueryResult, window: str) -> list[str]:
-    if verdict.state == "empty":
+def _next(found: list[Finding], ranking: QueryResult, window: str) -> list[str]:
+    if not found and not ranking.rows:
         return ["query recorded --since all", "serve", "--help"]
-    commands = [f"query ranking{window}", "serve", "--help"]
-    if verdict.state != "failing":
-        return commands
-    first = ranking.dicts()[0]
-    tool = shlex.quote(str(first["tool"]))
-    causes = [f"query errors --tool {tool}{window}"]
-    if first["version_since"] is not None:
-        versions = shlex.join(f"version:{first[name]}" for name in ("version_before", "version_since"))
-        causes.append(f"compare {versions} --tool {tool}")
-    return [*causes, *commands]
+    commands = ["findings", f"query ranking{window}", "serve", "--help"]
+    return [found[0].query, *commands] if found else commands[1:]
 
 
 def _print_commands(commands: list[str], store: StoreBackend) -> None:

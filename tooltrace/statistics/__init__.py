@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tooltrace.statistics.recalibration import Curve, Fit, beta, out_of_fold, platt, smooth_ece
     from tooltrace.statistics.rhythm import Rhythm, fit_rhythm
     from tooltrace.statistics.runs import Incidents, find_incidents
+    from tooltrace.statistics.segments import State, find_segments, find_state
     from tooltrace.statistics.shares import ClusterSums, Proportion, difference, interval, t_quantile, wilson
     from tooltrace.statistics.survival import kaplan_meier
     from tooltrace.statistics.thresholds import Threshold, find_thresholds
@@ -32,6 +33,7 @@ _MODULES = {
     "recalibration": ("Curve", "Fit", "beta", "out_of_fold", "platt", "smooth_ece"),
     "rhythm": ("Rhythm", "fit_rhythm"),
     "runs": ("Incidents", "find_incidents"),
+    "segments": ("State", "find_segments", "find_state"),
     "thresholds": ("Threshold", "find_thresholds"),
     "shares": ("ClusterSums", "Proportion", "difference", "interval", "t_quantile", "wilson"),
     "survival": ("kaplan_meier",),
@@ -50,6 +52,7 @@ __all__ = [
     "Incidents",
     "Proportion",
     "Rhythm",
+    "State",
     "Threshold",
     "Trips",
     "alarm",
@@ -62,6 +65,8 @@ __all__ = [
     "excess_p",
     "find_change",
     "find_incidents",
+    "find_segments",
+    "find_state",
     "find_thresholds",
     "fisher_upper",
     "fit_rhythm",

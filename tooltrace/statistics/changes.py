@@ -47,25 +47,32 @@ class Change:
 
 
 def find_change(
-    times: Numbers, hits: Numbers, clusters: Counts, *, evidence: float = 1.0, period: float | None = DAY
+    times: Numbers,
+    hits: Numbers,
+    clusters: Counts,
+    *,
+    evidence: float = 1.0,
+    period: float | None = DAY,
+    known: Dependence | None = None,
 ) -> Change:
     """Find one lasting change of a rate, and tell a daily rhythm apart from it.
 
     ``times``: seconds, ascending. ``evidence``: a change is reported if it is that many times as likely as none (for
     m < 300 independent attempts sqrt(300 / m) times that). Four models are compared: one rate, a change, a rhythm of
     ``period`` seconds, and both. Where a model with the rhythm is the most likely of all, the change is compared with the rhythm
-    alone, else with one rate. ``period=None``, or a history shorter than one and a half: no rhythm is considered.
+    alone, else with one rate. ``period=None``, or a history shorter than one and a half: no rhythm is considered. ``known``: the
+    dependence, where it is known from a longer history; by default it is measured.
 
     Source: Smith 1975, with the priors Beta(1/2, 1/2) of Jeffreys 1946; :mod:`tooltrace.statistics.rhythm`.
     """
     hits = np.asarray(hits, dtype=float)
     n = len(hits)
-    dependence = measure_dependence(hits, clusters)
+    dependence = known or measure_dependence(hits, clusters)
     plain = split_evidence(hits, dependence.effect)
     found = _located(plain, one_rate_evidence(hits, dependence.effect), n, dependence.effect, evidence)
     rhythm = fit_rhythm(times, hits, period) if period is not None else None
     if rhythm is not None and rhythm.log_evidence() > 0:
-        apart = measure_dependence(hits, clusters, rhythm.expected)
+        apart = known or measure_dependence(hits, clusters, rhythm.expected)
         effect = apart.effect
         none = one_rate_evidence(hits, effect)
         rhythm_alone = none + rhythm.log_evidence(effect)

@@ -1,0 +1,117 @@
+"""Findings about time and tokens: slow tools, retries that do not help, conversations stuck in equal calls."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from tooltrace.core.plural import format_count
+from tooltrace.diagnosis.finding import Cost, Finding, Numbers
+from tooltrace.diagnosis.wording import duration, limits, moment, name
+from tooltrace.statistics.shares import interval
+
+SLOWER: Final = 1.5
+"""How many times as long the median must be for a change of latency to matter."""
+MIN_SLOWER_MS: Final = 100.0
+"""Rise of the median below which nobody waits longer."""
+NEAR_TIMEOUT: Final = 0.75
+"""Share of a tool's own timeout that its 95th percentile reaches."""
+MIN_TIMEOUT_MS: Final = 1_000.0
+"""Timeouts that are shorter are not those of a tool that waits for something."""
+RECOVERS: Final = 0.2
+"""Share of retries that succeed, below which they are useless if the upper limit of its interval is below it."""
+
+Row = Mapping[str, Any]
+
+
+def slow_findings(states: Iterable[Row], drift: Iterable[Row]) -> Iterator[Finding]:
+    """Yield the tools whose 95th percentile is near their own timeout, and those whose latency rose. Rows are by tool."""
+    near = set()
+    for row in states:
+        late, p95 = row["timeout_ms"], row["p95"]
+        if row["state"] == "recovered" or late is None or p95 is None or row["too_few"]:
+            continue
+        if late >= MIN_TIMEOUT_MS and NEAR_TIMEOUT * late <= p95 <= 1.1 * late:
+            near.add(row["tool"])
+            yield Finding(
+                kind="slow",
+                tools=(row["tool"],),
+                sentence=f"{name(row['tool'])}: 95 % of its calls take up to {duration(p95)}, and it is given up after {duration(late)}.",
+                next_step="Make it faster, ask it for less at once, or give it more time: more of its calls are about to time out.",
+                query=f"query latency --tool {shlex.quote(row['tool'])}",
+                numbers=Numbers(p95, None, None, row["calls"]),
+            )
+    for row in drift:
+        if row["statistic"] != "latency" or row["change_point"] is None or row["tool"] in near:
+            continue
+        before, after = row["before"], row["after"]
+        if not row["worse"] or row["weak"] or row["too_few"] or after < max(SLOWER * before, before + MIN_SLOWER_MS):
+            continue
+        yield Finding(
+            kind="slow",
+            tools=(row["tool"],),
+            sentence=(
+                f"{name(row['tool'])}: half of its calls take {duration(after)} or more since {moment(row['change_point'])}; "
+                f"before, {duration(before)}."
+            ),
+            next_step="Compare the calls before and after: arguments, version, the service behind it.",
+            query=f"query drift --tool {shlex.quote(row['tool'])}",
+            numbers=Numbers(after, None, None, row["n_after"]),
+            cost=Cost(0.0, (after - before) / 1000 * row["n_after"]),
+            since=row["change_point"],
+        )
+
+
+def retry_findings(survival: Iterable[Row], retries: Iterable[Row]) -> Iterator[Finding]:
+    """Yield the tools whose second attempts hardly ever succeed: rows of ``retry_survival`` and ``retries`` by tool."""
+    wasted = {row["tool"]: row for row in retries}
+    for row in survival:
+        n, k = row["at_risk"], row["succeeded"]
+        if row["k"] != 2 or not n:
+            continue
+        low, high = interval(k, n, max(n / (row["design_effect"] or 1.0), 1.0))
+        if high >= RECOVERS:
+            continue
+        spent = wasted.get(row["tool"])
+        lost = ((spent or {}).get("wasted_ms") or 0.0) / 1000
+        helped = "never" if not k else "hardly ever"
+        yield Finding(
+            kind="useless_retries",
+            tools=(row["tool"],),
+            sentence=(
+                f"{name(row['tool'])}: another attempt after a failure {helped} helped: {k:,} of {format_count(n, 'retry|retries')} "
+                f"worked{limits(low, high)}."
+            ),
+            next_step=f"Fail at once: retrying {helped} helped.",
+            query=f"query retries --tool {shlex.quote(row['tool'])}",
+            numbers=Numbers(k / n, low, high, n),
+            cost=Cost(0.0, lost),
+        )
+
+
+def loop_findings(loops: Iterable[Row]) -> Iterator[Finding]:
+    """Yield the rounds of tools in which conversations were stuck: rows of ``loops``, polls left out."""
+    by_tools: dict[str, list[Row]] = {}
+    for row in loops:
+        if row["kind"] != "poll":
+            by_tools.setdefault(row["tools"], []).append(row)
+    for tools, rows in by_tools.items():
+        conversations = len({row["conversation"] for row in rows})
+        tokens = sum(row["wasted_tokens"] or 0 for row in rows)
+        seconds = sum(row["wasted_ms"] or 0.0 for row in rows) / 1000
+        most = max(row["repeats"] for row in rows)
+        running = sum(bool(row["running"]) for row in rows)
+        yield Finding(
+            kind="looping",
+            tools=tuple(dict.fromkeys(part.strip() for part in tools.split(","))),
+            sentence=(
+                f"{format_count(conversations, 'conversation')} repeated equal calls of {name(tools)} up to {most} times"
+                f"{f', {running} of them now' if running else ''}; {duration(1000 * seconds)} and {format_count(tokens, 'token')} were spent on it."
+            ),
+            next_step="Say in the result that the same call gives the same answer, or end the conversation after the third one.",
+            query="query loops",
+            numbers=Numbers(float(len(rows)), None, None, conversations),
+            cost=Cost(0.0, seconds, int(tokens)),
+            since=min(row["first"] for row in rows),
+        )
