@@ -39,6 +39,7 @@ SHOWN = {
     "docs/how-to/log-lines.md": 2,
     "docs/how-to/mcp.md": 1,
     "docs/how-to/outcomes.md": 1,
+    "docs/how-to/findings.md": 0,
     "docs/how-to/own-arrays.md": 1,
     "docs/how-to/model-apis.md": 4,
     "docs/how-to/model-messages.md": 1,
