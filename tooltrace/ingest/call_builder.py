@@ -57,7 +57,7 @@ class ExternalCall:
     """Any value, including a ``ToolResponse``; the rules interpret it."""
     error: ExceptionSummary | None = None
     """The exception that the tool raised."""
-    ending: str = "returned"
+    ending: str | None = "returned"
     attributes: dict[str, Any] | None = None
     service: str | None = None
     release: str | None = None

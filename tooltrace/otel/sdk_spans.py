@@ -27,7 +27,7 @@ def from_sdk(span: ReadableSpan) -> SpanData:
         parent_span_id=None if span.parent is None else f"{span.parent.span_id:016x}",
         kind=_KINDS[span.kind.name],
         start_ns=start,
-        end_ns=start if span.end_time is None else span.end_time,
+        end_ns=span.end_time or 0,
         status=_STATUSES[span.status.status_code],
         description=span.status.description,
         attributes=_to_json_value(span.attributes or {}),

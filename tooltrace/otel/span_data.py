@@ -44,6 +44,7 @@ class SpanData:
     start_ns: int
     """Nanoseconds since the epoch."""
     end_ns: int
+    """Nanoseconds since the epoch; 0 where the end is unknown."""
     status: SpanStatus = "unset"
     description: str | None = None
     """Message of the status, on error."""
@@ -54,6 +55,11 @@ class SpanData:
     scope: str | None = None
     """Name of the instrumentation that made the span."""
     scope_version: str | None = None
+
+    @property
+    def duration_ns(self) -> int | None:
+        """Nanoseconds from the start to the end; None where the end is unknown."""
+        return self.end_ns - self.start_ns if self.end_ns else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

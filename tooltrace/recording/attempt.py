@@ -44,7 +44,7 @@ class Attempt(ToolSpan):
     started: int = 0
     """Reading of the performance counter when the tool began, in nanoseconds."""
     arguments: Snapshot = None
-    ending: str = "returned"
+    ending: str | None = "returned"
     result: ValueSnapshot | ResponseSnapshot | None = None
     """Snapshot of the tool's result; None where the result is unknown."""
     stream: StreamSnapshot | None = None

@@ -75,6 +75,21 @@ def test_the_forms_of_one_trace_are_the_same_records(names: list[str]) -> None:
     assert all(each == ids[0] for each in ids)
 
 
+@pytest.mark.parametrize("end", [None, "as it is"])
+def test_a_span_of_mlflow_in_progress_has_no_end(tmp_path: Path, end: Any) -> None:
+    trace = json.loads((FILES / MLFLOW[0]).read_bytes())
+    for span in trace["data"]["spans"]:
+        if span["name"] == "search":
+            span["status"] = {"code": "IN_PROGRESS"}
+            span["attributes"].pop("mlflow.spanOutputs")
+            if end is None:
+                span["end_time_unix_nano"] = None
+    file = tmp_path / "trace.json"
+    file.write_text(json.dumps(trace))
+    search = calls_of(imported(file)[0])[0]
+    assert (search.tool, search.duration_ms, search.status, search.ending) == ("search", None, None, None)
+
+
 def test_an_mlflow_session_is_the_conversation() -> None:
     assert {call.conversation_id for call in calls_of(imported(FILES / MLFLOW[0])[0])} == {"conv-1"}
 

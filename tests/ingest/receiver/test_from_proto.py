@@ -97,7 +97,7 @@ def test_invalid_spans_are_refused(change: dict[str, Any], reason: str) -> None:
 
 def test_missing_values_are_unknown() -> None:
     (form,), reasons = one(GOOD)
-    bare = SpanData(name="", trace_id=b"t".hex() * 16, span_id=b"s".hex() * 8, start_ns=5, end_ns=5)
+    bare = SpanData(name="", trace_id=b"t".hex() * 16, span_id=b"s".hex() * 8, start_ns=5, end_ns=0)
     assert (form, reasons) == (bare, [])
     later = Span(kind=77, status={"code": 9}, parent_span_id=bytes(8), end_time_unix_nano=7)  # type: ignore[arg-type]
     later.MergeFrom(GOOD)

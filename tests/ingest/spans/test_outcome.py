@@ -56,6 +56,22 @@ def test_the_span_status_is_enough(take: Take) -> None:
     assert (call.rule, call.rule_grade) == ("span_status", "certain")
 
 
+@pytest.mark.parametrize(
+    ("stated", "status", "ending"),
+    [
+        ({}, None, None),
+        ({"status": "ok"}, "success", "returned"),
+        ({"result": {"n": 1}}, "success", "returned"),
+        ({"error": ("TimeoutError", "slow")}, "error", "raised"),
+    ],
+)
+def test_a_span_without_an_end_has_no_duration_and_only_the_outcome_that_it_states(
+    stated: Any, status: Any, ending: Any, take: Take
+) -> None:
+    call = one(take, end_ns=0, **stated)
+    assert (call.duration_ms, call.status, call.ending) == (None, status, ending)
+
+
 def test_an_error_type_is_a_failure_though_the_status_is_not_set(take: Take) -> None:
     call = one(take, attributes={"error.type": "TimeoutError"})
     assert (call.status, call.ending, call.code, call.error_type) == ("error", "raised", "TIMEOUT", "TimeoutError")

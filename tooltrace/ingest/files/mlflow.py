@@ -30,6 +30,8 @@ _WORDS: Final = {"yes": 1.0, "no": 0.0}
 """Scores for the values that MLflow's own judges return."""
 _TEXTS: Final = {field.about.attribute for field in fields_of(ToolCall) if field.about.attribute and field.is_text}
 """Text attributes of tooltrace's own spans."""
+_IN_PROGRESS: Final = "IN_PROGRESS"
+"""Status of a span that has not ended; MLflow may state a time of its last change as the end."""
 _STATUSES: Final[dict[str, SpanStatus]] = {"OK": "ok", "ERROR": "error"}
 
 
@@ -84,7 +86,7 @@ def _span(span: dict[str, Any], session: str | None) -> SpanData:
         span_id=_id(span.get("span_id") or context.get("span_id"), 8),
         parent_span_id=_id(parent, 8) if parent else None,
         start_ns=int(start),
-        end_ns=int(end or start),
+        end_ns=0 if code == _IN_PROGRESS else int(end or 0),
         status=_STATUSES.get(code, "unset"),
         description=status.get("message") or span.get("status_message") or None,
         attributes=_attributes(span, session),

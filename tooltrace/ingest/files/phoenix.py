@@ -98,7 +98,7 @@ def _span(item: dict[str, Any]) -> SpanData:
         span_id=_hex(item.get("context.span_id") or context.get("span_id"), 16),
         parent_span_id=_hex(item["parent_id"], 16) if item.get("parent_id") else None,
         start_ns=nanoseconds(start),
-        end_ns=nanoseconds(end or start),
+        end_ns=0 if end is None else nanoseconds(end),
         status=code if code in _STATUSES else "unset",  # type: ignore[arg-type]  # it is one of them
         description=item.get("status_message") or None,
         attributes=_attributes(item),

@@ -57,7 +57,7 @@ def merge_group(members: Sequence[SpanToolCall], settings: Settings, here: SpanO
         span_id=parse_id(form.span_id, 16),
         parent_span_id=parent,
         started_ns=form.start_ns,
-        duration_ns=form.end_ns - form.start_ns,
+        duration_ns=form.duration_ns,
         arguments=_first(each.arguments for each in members),
         result=end.result,
         error=end.error,
@@ -78,7 +78,7 @@ def _end(ends: list[CallOutcome]) -> CallOutcome:
     any span failed, with the error of the most detailed span, the innermost among equals. Otherwise the result is that
     of the outermost span that has one.
     """
-    stopped = [end for end in ends if end.ending not in ("returned", "raised")]
+    stopped = [end for end in ends if end.ending not in ("returned", "raised", None)]
     if stopped:
         return stopped[0]
     failed = sorted((end for end in ends if end.failed), key=lambda end: end.detail)

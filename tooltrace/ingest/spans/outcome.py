@@ -28,7 +28,8 @@ RULE = "span_status"
 class CallOutcome(NamedTuple):
     """The ending of a call, with its exception or its result."""
 
-    ending: str = "returned"
+    ending: str | None = "returned"
+    """None where the span has no end and states nothing."""
     error: ExceptionSummary | None = None
     result: Any = NO_RESULT
 
@@ -57,6 +58,8 @@ def outcome_of(call: SpanToolCall, rules: tuple[Rule, ...]) -> CallOutcome:
     if call.ending is not None:
         return CallOutcome(call.ending, None, call.result)
     if not _is_failure(call, exception):
+        if not call.form.end_ns and call.form.status != "ok" and call.result is NO_RESULT:
+            return CallOutcome(None)
         return CallOutcome("returned", None, _reported(call))
     kind, message = _kind_and_message(call, exception)
     ending = ending_by_name((kind, *_bases(kind))) if kind else "raised"

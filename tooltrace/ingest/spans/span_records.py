@@ -74,7 +74,7 @@ def origin_of(form: SpanData, here: SpanOrigin) -> SpanOrigin:
 
 def to_span_record(form: SpanData, settings: Settings, here: SpanOrigin) -> Span:
     """Return the redacted and bounded record of ``form``."""
-    length = form.end_ns - form.start_ns
+    length = form.duration_ns
     origin = origin_of(form, here)
     parts = {
         "attributes": _dumped_attributes(allowed_attributes(form.attributes, settings), settings.field_limit),
@@ -93,7 +93,7 @@ def to_span_record(form: SpanData, settings: Settings, here: SpanOrigin) -> Span
         name=short.sanitize_text("name", form.name) or "",
         span_kind=form.kind,
         started_at=EPOCH + timedelta(microseconds=min(max(form.start_ns, 0), MAX_TIME_NS) // 1000),
-        duration_ms=length / 1e6 if 0 <= length < MAX_DURATION_NS else None,
+        duration_ms=length / 1e6 if length is not None and 0 <= length < MAX_DURATION_NS else None,
         status=None if form.status == "unset" else form.status,
         status_message=sanitizer.sanitize_text("status_message", message_of(form)),
         attributes=_json(sanitizer, "attributes", parts["attributes"]),

@@ -99,7 +99,7 @@ def _span(span: Span, about: dict[str, Any]) -> SpanData:
         parent_span_id=_id(span.parent_span_id, "parent span id", 8),
         kind=_KINDS[span.kind - 1 if 0 < span.kind <= len(_KINDS) else 0],
         start_ns=start or end,
-        end_ns=end or start,
+        end_ns=end,
         status=_STATUSES[span.status.code if 0 <= span.status.code < len(_STATUSES) else 0],
         description=span.status.message or None,
         attributes=_attributes(span.attributes),

@@ -392,7 +392,7 @@ def _read_span(span: Object, about: Object) -> SpanData:
         parent_span_id=identity(span, "parentSpanId", 16),
         kind=_KINDS[max(enum(span, "kind", _KIND_NAMES, len(_KINDS)) - 1, 0)],
         start_ns=start or end,
-        end_ns=end or start,
+        end_ns=end,
         status=_STATUSES[enum(status, "code", _STATUS_NAMES, len(_STATUSES) - 1)],
         description=string(status, "message"),
         attributes=read_attributes(span),
