@@ -30,8 +30,8 @@ from tests.recording.shared_endings import Calls, R, one, raises
         (raises(ValueError("v")), "raised", "error", "INVALID_PARAM"),
         (raises(Exception("e")), "raised", "error", "EXECUTION_ERROR"),
         (raises(asyncio.CancelledError()), "cancelled", None, None),
-        (raises(KeyboardInterrupt()), "cancelled", None, None),
-        (raises(SystemExit(3)), "cancelled", None, None),
+        (raises(KeyboardInterrupt()), "cancelled", None, "CANCELLED"),
+        (raises(SystemExit(3)), "cancelled", None, "CANCELLED"),
         (raises(GeneratorExit()), "abandoned", None, None),
     ],
 )

@@ -98,7 +98,14 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         str,
         About(f"How the attempt ended: {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.", "tooltrace.ending", made=True),
     ] = "returned"
-    code: Annotated[str | None, About("Error code, such as TIMEOUT.", "tooltrace.code")] = None
+    code: Annotated[
+        str | None,
+        About(
+            "Error code, such as TIMEOUT. Of a cancelled attempt the reason: TIMEOUT for a deadline, CANCELLED for a person, the "
+            "program or a sibling's failure; unknown where it cannot be read.",
+            "tooltrace.code",
+        ),
+    ] = None
     error_type: Annotated[
         str | None,
         About("Class of the exception, or the error type that the response names.", "tooltrace.error.type"),

@@ -18,6 +18,7 @@ from tooltrace.errors import ConfigError
 from tooltrace.normalize import Rule
 from tooltrace.otel.sdk_internals import detach
 from tooltrace.recording import config, generators, injected_parameters
+from tooltrace.recording.cancellation import watch_deadlines
 from tooltrace.recording.circuit_breaker import CircuitBreaker
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.generators import NullStreamRecorder, StreamRecorder
@@ -207,6 +208,8 @@ def _name_of(tool: Any) -> str:
 
 def _wrap(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
     code = _code_of(tool)
+    if inspect.iscoroutinefunction(code) or inspect.isasyncgenfunction(code):
+        watch_deadlines()  # before the first call, which may be inside a deadline already
     if inspect.iscoroutinefunction(code):
         wrapper: Callable[..., Any] = _coroutine(tool, spec)
     elif inspect.isasyncgenfunction(code):

@@ -298,8 +298,8 @@ def _add_exception(attempt: Attempt, error: ExceptionSummary, sanitizer: Sanitiz
     # the GeneratorExit of an abandoned attempt is the consumer's, not an error of the tool
     if attempt.ending != "abandoned":
         fields["error_type"] = error.type or None
-    if attempt.ending == "refused":
-        fields["code"] = error.code
+    if attempt.ending in ("refused", "cancelled"):
+        fields["code"] = error.code or None
     if attempt.ending == "raised":
         fields |= {"status": "error", "code": error.code, "retryable": error.retryable}
         fields |= {"rule": EXCEPTION, "rule_grade": "certain", "suggestion": error.suggestion}

@@ -27,6 +27,7 @@ from tooltrace.recording import call_identity, retries, shutdown
 from tooltrace.recording import context as contexts
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.call_identity import CONFIG, current_run
+from tooltrace.recording.cancellation import reason_of, watch_deadlines
 from tooltrace.recording.context import BAGGAGE_KEY, CallContext, CallId
 from tooltrace.recording.inheritance import parent_pid
 from tooltrace.recording.model_messages import ModelMessage
@@ -86,6 +87,7 @@ class Recorder:
         self._pipeline = pipeline_for(None)
         self._reset_write_mode()
         load_rules()
+        watch_deadlines()
         forking.register(self)
 
     def _reset_write_mode(self) -> None:
@@ -249,7 +251,7 @@ class Recorder:
             elif attempt.ending == "refused" or (type(error) is TypeError and fails_to_bind(error, OURS)):
                 self._refuse(attempt, reader.summarize(error))
             else:
-                attempt.error = reader.summarize(error)
+                attempt.error = _summary(attempt.ending, error)
                 if attempt.error.message_size is not None:
                     attempt.full_sizes = {"error_message": attempt.error.message_size}
                 if attempt.spec.retryable:
@@ -429,6 +431,11 @@ def span_context(attempt: Attempt) -> Context:
     if call is None:
         return Context({**current_context(), SPAN_KEY: attempt})
     return Context({**current_context(), SPAN_KEY: attempt, _CALL_KEY: call})
+
+
+def _summary(ending: str, error: BaseException) -> ExceptionSummary:
+    summary = reader.summarize(error)
+    return summary._replace(code=reason_of(error) or "") if ending == "cancelled" else summary
 
 
 def _measured(duration_ns: int) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any
 from tooltrace.faults import pass_on_signal, suppress_faults
 from tooltrace.normalize.exceptions import reader
 from tooltrace.normalize.exceptions.custom_readers import safe_getattr
+from tooltrace.recording.cancellation import CANCELLED
 from tooltrace.recording.generators import StreamRecorder
 from tooltrace.recording.recorder import Recorder
 from tooltrace.redact.inspection import bases, name_of
@@ -57,7 +58,7 @@ def is_cancellation(error: BaseException) -> bool:
 def cancelled(recorder: Recorder, attempt: Any, error: BaseException) -> None:
     """Record that the run of ``attempt`` was cancelled."""
     with suppress_faults("record", lost=1):
-        attempt.error = reader.summarize(error)
+        attempt.error = reader.summarize(error)._replace(code=CANCELLED)
         attempt.ending = "cancelled"
         recorder.finish_unknown(attempt)
 
