@@ -375,6 +375,59 @@ def test_the_inner_exception_of_a_wrapper_decides() -> None:
     assert summarize(ExceptionGroup("g", [TimeoutError(), KeyError()])).code == "EXECUTION_ERROR"
 
 
+class ToolFailed(Exception):
+    pass
+
+
+class AcmeTimeoutError(Exception):
+    pass
+
+
+def chained(error: BaseException, first: BaseException, cause: BaseException | bool | None = True) -> BaseException:
+    """``error``, raised while ``first`` is handled; ``cause`` as in ``raise … from``, True for ``first``, False for none."""
+    try:
+        try:
+            raise first
+        except BaseException as handled:
+            if cause is False:
+                raise error
+            raise error from (handled if cause is True else cause)
+    except BaseException as met:
+        return met
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (chained(ToolFailed(), TimeoutError()), "TIMEOUT"),
+        (chained(ToolFailed(), TimeoutError(), False), "TIMEOUT"),
+        (chained(ToolFailed(), TimeoutError(), None), "TIMEOUT"),
+        (chained(ValueError(), TimeoutError()), "TIMEOUT"),
+        (chained(ToolFailed(), chained(KeyError(), httpx.ReadTimeout("r"))), "TIMEOUT"),
+        (chained(ToolFailed(), ExceptionGroup("g", [TimeoutError()])), "TIMEOUT"),
+        (ExceptionGroup("g", [chained(ToolFailed(), TimeoutError()), ToolFailed()]), "TIMEOUT"),
+        (AcmeTimeoutError(), "TIMEOUT"),
+        (chained(ToolFailed(), TimeoutError(), KeyError()), "EXECUTION_ERROR"),
+        (chained(ToolFailed(), PermissionError()), "EXECUTION_ERROR"),
+    ],
+)
+def test_a_timeout_in_the_chain_is_a_timeout_whatever_the_class(error: BaseException, code: str) -> None:
+    assert summarize(error).code == code
+
+
+def test_what_the_caller_of_a_tool_was_handling_is_no_cause() -> None:
+    def tool() -> None:
+        raise ToolFailed
+
+    try:
+        raise TimeoutError
+    except TimeoutError as earlier:
+        summary = raised(tool)
+        error = ToolFailed()
+        error.__context__ = earlier
+    assert (summary.code, summarize(error).code) == ("EXECUTION_ERROR", "EXECUTION_ERROR")
+
+
 def test_a_wrapper_that_contains_itself_terminates() -> None:
     error = stand_in("sqlalchemy.exc.OperationalError", stand_in("sqlalchemy.exc.StatementError"))("m")
     assert summarize(_with(error, orig=error)).code == "EXECUTION_ERROR"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tooltrace.core.codes import ToolErrorCode
 from tooltrace.faults import pass_on_signal
 from tooltrace.normalize.exceptions.codes import CODES, UNDECIDED, ErrorClassification, wait_words
 from tooltrace.normalize.exceptions.custom_readers import COMMON_ATTRIBUTES, READERS, Reader, classify_attributes
@@ -21,8 +22,11 @@ from tooltrace.redact.walk import exception_message
 
 _DEEPEST = 6
 """Maximum depth of nested exceptions that are examined."""
+_MOST_FRAMES = 200
+"""Maximum number of an exception's frames that are examined."""
 _WIDEST = 32
 """Maximum number of a group's exceptions that are examined."""
+_TIMEOUT = ErrorClassification(ToolErrorCode.TIMEOUT)
 _NAMELESS = frozenset({"tenacity.RetryError"})
 """Wrappers whose own message does not describe what happened."""
 
@@ -67,7 +71,7 @@ def summarize(exc: BaseException) -> ExceptionSummary:
     size = None
     try:
         message, size = exception_message(exc)
-        code, again, wait = classify(exc, message)
+        code, again, wait = _or_timeout(classify(exc, message), exc)
         if plan.is_group or plan.is_nameless:
             message = _with_inner(exc, plan, message)
     except BaseException as error:  # a foreign class may raise anything when its attributes are read
@@ -131,6 +135,9 @@ _MAX_PLANS = 4096
 _get_attribute = class_attribute(BaseException, "__getattribute__")
 _LINKS = {name: class_attribute(BaseException, name) for name in ("__traceback__", "__cause__", "__context__", "__suppress_context__")}  # fmt: skip
 """The attributes by which an exception refers to others, and to its frames."""
+_cause_of: Any = BaseException.__dict__["__cause__"].__get__
+_context_of: Any = BaseException.__dict__["__context__"].__get__
+_traceback_of: Any = BaseException.__dict__["__traceback__"].__get__
 
 
 def plan_of(kind: type) -> ClassPlan:
@@ -209,9 +216,53 @@ def _completed(classified: ErrorClassification, base: type) -> ErrorClassificati
 def _on_group(group: BaseException, depth: int) -> ErrorClassification:
     """Return the classification on which all of a group's exceptions agree; else UNDECIDED."""
     kinds = (
-        {classify(one, exception_message(one).text, depth + 1) for one in _leaves(group)} if depth < _DEEPEST else set()
-    )
+        {_or_timeout(classify(one, exception_message(one).text, depth + 1), one) for one in _leaves(group)}
+        if depth < _DEEPEST
+        else set()
+    ) - {UNDECIDED}
     return kinds.pop() if len(kinds) == 1 else UNDECIDED
+
+
+def _or_timeout(classified: ErrorClassification, exc: BaseException) -> ErrorClassification:
+    """Return TIMEOUT where an exception that led to ``exc`` is a timeout, whatever the class of ``exc``."""
+    if classified is UNDECIDED and _names_timeout(plan_of(type(exc)).name):
+        return _TIMEOUT
+    following: BaseException | None = exc
+    for _ in range(_DEEPEST):
+        assert following is not None
+        before, following = following, _cause_of(following) or _context_of(following)
+        if following is None or (_cause_of(before) is None and not _was_handled_in(before, following)):
+            break
+        if _on_chain(following).code == ToolErrorCode.TIMEOUT:
+            return classified if classified.code == ToolErrorCode.TIMEOUT else _TIMEOUT
+    return classified
+
+
+def _names_timeout(name: str) -> bool:
+    last = name.rpartition(".")[2].lower()
+    return "timeout" in last or "timedout" in last
+
+
+def _on_chain(exc: BaseException) -> ErrorClassification:
+    """Return the classification of ``exc``, without that of exceptions which it wraps."""
+    return _on_group(exc, _DEEPEST - 1) if plan_of(type(exc)).is_group else classify(exc, "", _DEEPEST)
+
+
+def _was_handled_in(exc: BaseException, context: BaseException) -> bool:
+    """Whether a frame that ``exc`` left was handling ``context``.
+
+    An agent may call a tool while it handles the exception of another call: that one is the context of what the tool
+    raises too, but no cause of it.
+    """
+    handler = _traceback_of(context)
+    trace = _traceback_of(exc)
+    for _ in range(_MOST_FRAMES):
+        if handler is None or trace is None:
+            return False
+        if trace.tb_frame is handler.tb_frame:
+            return True
+        trace = trace.tb_next
+    return False
 
 
 def _leaves(group: BaseException) -> list[BaseException]:
