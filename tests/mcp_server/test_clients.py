@@ -39,7 +39,7 @@ async def test_fastmcps_client_reads_text_and_structured_content(command: list[s
     transports = pytest.importorskip("fastmcp.client.transports")
     transport = transports.StdioTransport(command=command[0], args=command[1:])
     async with fastmcp.Client(transport) as client:
-        assert len(await client.list_tools()) == 8
+        assert len(await client.list_tools()) == 9
         result = await client.call_tool("ask", ARGUMENTS)
         check(result.content[0].text)
         assert result.structured_content == json.loads(result.content[0].text)

@@ -59,7 +59,7 @@ def given_for_each_tool(every: int) -> list[tuple[str, dict[str, Any], int]]:
     asked += [("call", {"call_id": f"{number} {text}"[:60]}, 10) for number, text in enumerate(INJECTIONS)]
     asked += [("conversation", {"id": TOGETHER}, 3 * len(INJECTIONS)), ("conversation", {"id": INJECTIONS[0]}, 3)]
     asked += [("advice", {"tool": text, "arguments": {text: text, "q": text}}, 1) for text in INJECTIONS[::every]]
-    asked += [("advice", {"tool": "fetch"}, 1)]
+    asked += [("advice", {"tool": "fetch"}, 1), ("findings", {}, 1)]
     asked += [
         ("sql", {"query": "SELECT * FROM tool_calls"}, 10),
         ("sql", {"query": "SELECT {'status': error_message} AS status, [error_message] AS n, error_message AS too_few FROM tool_calls"}, 1),

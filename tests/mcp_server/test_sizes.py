@@ -39,7 +39,7 @@ def _piece_tokens(piece: str) -> int:
     return math.ceil(len(piece) / (6 if piece.isalpha() else 3 if piece.isdigit() else 2))
 
 
-MAX_LIST_TOKENS = 1_500
+MAX_LIST_TOKENS = 1_600
 MAX_INSTRUCTION_TOKENS = 180
 
 

@@ -46,7 +46,7 @@ async def test_one_server_speaks_both_versions_of_the_protocol(
     async with connected(outage_store, mode) as client:
         assert client.protocol_version == MODES[mode]
         names = [tool.name for tool in (await client.list_tools()).tools]
-        assert names == ["ask", "compare", "sql", "attempts", "call", "find", "conversation", "advice"]
+        assert names == ["findings", "ask", "compare", "sql", "attempts", "call", "find", "conversation", "advice"]
         found = await answer(client, "ask", question="failure_rate", since="24h", tool="fetch")
         assert row(found)["attempts"] == 40
 
@@ -203,6 +203,17 @@ async def test_find_searches_and_compare_compares(connected: Connect, outage_sto
         assert all(row(compared, number)["verdict"] for number in range(len(compared["rows"])))
 
 
+async def test_findings_are_those_of_the_python_api(connected: Connect, outage_store: Path) -> None:
+    expected = tt.diagnose(store=outage_store)
+    async with connected(outage_store) as client:
+        found = await answer(client, "findings")
+        only = await answer(client, "findings", tool="search")
+    at = found["columns"]["copied"].index("sentence")
+    assert [row["copied"][at] for row in found["rows"]] == [one.sentence for one in expected]
+    assert expected[0].tool == "fetch"
+    assert len(only["rows"]) == sum("search" in one.tools for one in expected)
+
+
 async def test_advice_states_the_evidence_on_a_call(connected: Connect, outage_store: Path) -> None:
     async with connected(outage_store) as client:
         found = await answer(client, "advice", tool="fetch", arguments={"depth": 1, "url": "https://b.example/0"})
@@ -281,7 +292,7 @@ async def test_labels_of_agents_are_kept_apart_from_truth(connected: Connect, tm
         ("call", {"call_id": "x", "offset": 3}, ["exactly one field"]),
         ("conversation", {"id": "none"}, ["no conversation with this id"]),
         ("compare", {"what": "?"}, ["version:A version:B"]),
-        ("nothing", {}, ["the tools are ask,"]),
+        ("nothing", {}, ["the tools are findings, ask,"]),
     ],
 )  # fmt: skip
 async def test_an_error_says_what_to_do(

@@ -74,7 +74,7 @@ def test_http_wants_the_token_and_a_known_host_and_origin(served: str) -> None:
     assert post(served, **token, **{"sec-fetch-site": "cross-site"}).status_code == 403
     answer = post(served, **token, origin=served.removesuffix("/mcp"))
     assert answer.status_code == 200
-    assert len(answer.json()["result"]["tools"]) == 8
+    assert len(answer.json()["result"]["tools"]) == 9
     assert httpx.get(served.removesuffix("/mcp") + "/calls", headers=token).status_code == 404, (
         "the server of MCP alone has no pages"
     )
@@ -106,7 +106,7 @@ async def test_behind_a_root_path_the_same_checks_hold(outage_store: Path, path:
         for mode, version in MODES.items():
             async with mcp_client.Client(f"{address}{path}", mode=mode) as client:
                 assert client.protocol_version == version
-                assert len((await client.list_tools()).tools) == 8
+                assert len((await client.list_tools()).tools) == 9
         assert post(f"{address}{path}", host="traces.example").status_code == 200
         assert post(f"{address}{path}", host="traces.example", origin="https://traces.example").status_code == 200
         assert post(f"{address}{path}", host="evil.example").status_code == 421
