@@ -2,7 +2,7 @@
 --
 -- One row per code, type and kind of message in a group, the most frequent first. Messages are of one kind if they differ
 -- only in quoted text, addresses, paths, ids and numbers; the first 500 characters are compared. Finished attempts with
--- status 'error' count. Errors whose messages retention removed are of one kind for each code and type.
+-- status 'error' count, and attempts that did not end by themselves: cancelled by a deadline, abandoned or lost, each a kind. Errors whose messages retention removed are of one kind for each code and type.
 --
 -- Measured on simulated histories with independent calls, or with 5 or more clusters that differ: the 95 % intervals
 -- contain the true value in 90 to 100 % of them (docs/explanation/coverage.md).
@@ -18,8 +18,9 @@
 -- columns:
 --   code             text                   error code
 --   type             text                   class of the exception, or the type that the response names
---   n                count                  failed attempts with the error
---   share            share                  n / all failed attempts in the window, including errors below min_n
+--   kind             text                   failed, or the ending of attempts that were cut off: cancelled, abandoned or lost
+--   n                count                  failed or cut-off attempts with the error
+--   share            share                  n / all failed and cut-off attempts in the window, including errors below min_n
 --   share_low        low(share)             95 % interval of share
 --   share_high       high(share)            95 % interval of share
 --   first_seen       time                   start of the first attempt with the error
@@ -27,16 +28,16 @@
 --   retryable_share  share                  attempts that reported retryable / attempts that reported retryable or not; NULL if none did
 --   retryable_low    low(retryable_share)   95 % interval of retryable_share
 --   retryable_high   high(retryable_share)  95 % interval of retryable_share
---   unsaid           aside                  failed attempts that did not report whether they are retryable
+--   unsaid           aside                  attempts among n that did not report whether they are retryable
 --   example_call_id  text                   call of the last attempt with the error; tooltrace show prints it
 --   message          text                   error message of the last attempt with the error, at most 500 characters
 --   pattern          parts                  message with <text>, <url>, <path>, <id> and <n> for the parts that vary
---   clusters         count                  conversations with failed attempts in the window, or traces without a conversation
---   design_effect    ratio                  failed attempts for each independent one that share is as precise as
---   too_few          mark                   fewer than 20 failed attempts in the window, or they are from fewer than 5 clusters: read the interval, not the share
+--   clusters         count                  conversations with these attempts in the window, or traces without a conversation
+--   design_effect    ratio                  attempts for each independent one that share is as precise as
+--   too_few          mark                   fewer than 20 of these attempts in the window, or they are from fewer than 5 clusters: read the interval, not the share
 -- content: message, pattern
 -- important: n, code, message, share, last_seen, type
--- verdict: max(n) The most frequent error is {code} of {group}: {n:failed attempt}, {share} of all, last with
+-- verdict: max(n) The most frequent error is {code} of {group}: {n:attempt}, {share} of all, last with
 --   {message}.
 -- next: show {example_call_id}
 -- source: Wilson score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
@@ -44,6 +45,7 @@
 -- order: n desc, last_seen desc, groups, code, type, pattern
 SELECT
     {by},
+    kind,
     error_code,
     type,
     pattern,
@@ -62,6 +64,7 @@ FROM (
     -- one row for each error and cluster
     SELECT
         {by},
+        CASE WHEN failed THEN 'failed' ELSE ending END AS kind,
         code AS error_code,
         error_type AS type,
         message_kind AS pattern,
@@ -75,13 +78,13 @@ FROM (
         arg_max(call_id, start_place) AS last_call,
         arg_max(left(error_message, 500), start_place) AS last_message
     FROM facts
-    WHERE {window} AND failed AND ($rules = 'all' OR failed_certain)
+    WHERE {window} AND (failed AND ($rules = 'all' OR failed_certain) OR cut_off)
     GROUP BY ALL
 ) AS kinds
 JOIN (
     SELECT cluster AS of_cluster, count(*) AS cluster_n
     FROM facts
-    WHERE {window} AND failed AND ($rules = 'all' OR failed_certain)
+    WHERE {window} AND (failed AND ($rules = 'all' OR failed_certain) OR cut_off)
     GROUP BY cluster
 ) AS clusters ON of_cluster = cluster
 GROUP BY ALL

@@ -2,7 +2,9 @@
 --
 -- One row per group. A failure is an attempt that reports status 'error', whether it returned or raised. An attempt that
 -- was cancelled, abandoned, paused, declined, expired or refused, or that reported no status, is not evidence about the tool: it
--- is excluded from numerator and denominator, and counted in a column of its own. A call failed if its last finished
+-- is excluded from numerator and denominator, and counted in a column of its own. One that a deadline cancelled, a stream that was not
+-- read to its end, and one that was lost are evidence of a hang: cut_off_share is their share of themselves and the finished ones. A cancellation
+-- without a stated reason is not counted there: most of them are a person's, who stopped the agent and not the tool. A call failed if its last finished
 -- attempt failed; it is counted in the group and the window of that attempt.
 --
 -- Attempts of one conversation are similar, so the intervals count clusters: a conversation is a cluster. Without a
@@ -41,8 +43,12 @@
 --   partial_rate  share               attempts with status 'partial' / attempts
 --   partial_low   low(partial_rate)   95 % interval of partial_rate
 --   partial_high  high(partial_rate)  95 % interval of partial_rate
+--   cut_off       aside               attempts that did not end by themselves: cancelled by a deadline, abandoned or lost
+--   cut_off_share  share               cut_off / (attempts + cut_off)
+--   cut_off_low   low(cut_off_share)   95 % interval of cut_off_share
+--   cut_off_high  high(cut_off_share)  95 % interval of cut_off_share
 --   cached        aside               finished attempts whose result came from a cache
---   cancelled     aside               attempts left out: cancelled from outside
+--   cancelled     aside               attempts left out: cancelled from outside, by a deadline or not
 --   abandoned     aside               attempts left out: a stream that was not read to its end
 --   paused        aside               attempts left out: paused for a person
 --   declined      aside               attempts left out: declined by a person
@@ -69,6 +75,8 @@ SELECT
     sum(fc) AS failed_calls,
     sums(fc, c) AS call_rate,
     sums(p, n) AS partial_rate,
+    sum(cut) AS cut_off,
+    sums(cut, seen) AS cut_off_share,
     sum(cached) AS cached,
     sum(cancelled) AS cancelled,
     sum(abandoned) AS abandoned,
@@ -91,6 +99,8 @@ FROM (
         count(*) FILTER (WHERE ends_call) AS c,
         count(*) FILTER (WHERE ends_call AND failed AND ($rules = 'all' OR failed_certain)) AS fc,
         count(*) FILTER (WHERE finished AND from_cache) AS cached,
+        count(*) FILTER (WHERE cut_off) AS cut,
+        count(*) FILTER (WHERE finished OR cut_off) AS seen,
         count(*) FILTER (WHERE ending = 'cancelled') AS cancelled,
         count(*) FILTER (WHERE ending = 'abandoned') AS abandoned,
         count(*) FILTER (WHERE ending = 'paused') AS paused,

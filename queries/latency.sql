@@ -2,8 +2,10 @@
 --
 -- One row per group. A duration is the time in the tool alone, without the wait for a person and without the time that a
 -- consumer held a stream. Finished attempts with a duration count, successes and failures alike (group by status to
--- separate them). Left out are attempts that did not finish, because their duration was cut short, and results from a
--- cache, because the tool did not run.
+-- separate them). An attempt that was cut off (cancelled by a deadline, abandoned or lost) took at least its duration: it is a
+-- censored time, which can only raise a percentile (Kaplan and Meier 1958). A percentile that so many cut-off attempts leave open is at_least:
+-- it says the longest duration seen, and its interval has no upper end. Left out are other attempts that did not finish, and results
+-- from a cache, because the tool did not run.
 --
 -- Measured on simulated histories with independent calls, or with 5 or more clusters that differ: the 95 % intervals
 -- contain the true value in 95 to 100 % of them (docs/explanation/coverage.md).
@@ -16,7 +18,9 @@
 --   tool   text = NULL       this tool only
 --   min_n  integer = 20      a group of fewer attempts is marked too_few
 -- columns:
---   n                       count  finished attempts with a duration
+--   n                       count  finished and cut-off attempts with a duration
+--   cut_off                 aside  attempts among n that were cut off: they took at least their duration
+--   at_least                mark   p95 is a lower limit: more attempts were cut off than it leaves above it
 --   p50                     ms     median
 --   p90                     ms     90th percentile
 --   p95                     ms     95th percentile
@@ -25,7 +29,7 @@
 --   streams                 aside  attempts among n that produced a first item
 --   time_to_first_item      ms     median time to the first item of a stream
 --   time_to_first_item_p95  ms     95th percentile of the time to the first item
---   left_out                aside  attempts that did not finish, came from a cache, or have no duration
+--   left_out                aside  attempts that did not finish and were not cut off, came from a cache, or have no duration
 --   refused                 aside  attempts left out: refused, the tool was not run
 --   cached                  aside  attempts among left_out that came from a cache
 --   untimed                 aside  attempts among left_out that finished without a duration
@@ -40,10 +44,10 @@
 --   clusters                count  conversations among n, or traces without a conversation
 --   design_effect           ratio  attempts for each independent one that p50 is as precise as
 -- hidden: n
--- verdict: max(p95) {group} is the slowest: 95 % of {n:attempt} took at most {p95} ({p95_low} to {p95_high}), half of
---   them {p50}.
+-- verdict: max(p95) {group} is the slowest: the 95th percentile of {n:attempt} is {p95} ({p95_low} to {p95_high}), the
+--   median {p50}.
 -- next: query timeline --tool {tool}
--- source: percentiles by linear interpolation between order statistics (Hyndman and Fan 1996, type 7); their intervals:
+-- source: censored times: Kaplan and Meier 1958; percentiles by linear interpolation between order statistics (Hyndman and Fan 1996, type 7); their intervals:
 --   order statistics with the design effect (Woodruff 1952), ranks by the binomial distribution; Wilson score interval
 --   (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998)
 -- reasoner: latency
@@ -52,7 +56,10 @@ WITH totals AS (
     SELECT
         {by},
         hash({by}, 1) AS grp,
+        count(timed_ms) AS timed_n,
         percentiles(timed_ms) AS ms,
+        count(cut_ms) AS cut_n,
+        percentiles(cut_ms) AS cut,
         quantile_cont(timed_ms, 0.5) AS p50,
         quantile_cont(timed_ms, 0.9) AS p90,
         quantile_cont(timed_ms, 0.95) AS p95,
@@ -61,13 +68,14 @@ WITH totals AS (
         count(first_ms) AS streams,
         quantile_cont(first_ms, 0.5) AS time_to_first_item,
         quantile_cont(first_ms, 0.95) AS time_to_first_item_p95,
-        count(*) - count(timed_ms) - count(*) FILTER (WHERE ending = 'refused') AS left_out,
+        count(*) - count(timed_ms) - count(cut_ms) - count(*) FILTER (WHERE ending = 'refused') AS left_out,
         count(*) FILTER (WHERE ending = 'refused') AS refused,
         count(*) FILTER (WHERE finished AND from_cache) AS cached,
         count(*) FILTER (WHERE finished AND NOT from_cache AND timed_ms IS NULL) AS untimed
     FROM (
         SELECT *, CASE WHEN timed_ms IS NOT NULL AND first_item_ms BETWEEN 0 AND 1e12 THEN first_item_ms END AS first_ms
-        FROM (SELECT *, CASE WHEN finished AND NOT from_cache THEN ms END AS timed_ms FROM facts WHERE {window}) AS timed
+        FROM (SELECT *, CASE WHEN finished AND NOT from_cache THEN ms END AS timed_ms,
+            CASE WHEN cut_off THEN ms END AS cut_ms FROM facts WHERE {window}) AS timed
     ) AS streamed
     GROUP BY ALL
 ),

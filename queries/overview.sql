@@ -31,9 +31,13 @@
 --   retried_share    share                retried / calls
 --   retried_low      low(retried_share)   95 % interval of retried_share
 --   retried_high     high(retried_share)  95 % interval of retried_share
---   p95              ms                   95th percentile of the time in the tool, without results from a cache
+--   p95              ms                   95th percentile of the time in the tool, without results from a cache; a cut-off attempt took at least its time: see latency
 --   p95_low          low(p95)             95 % interval of p95 from order statistics; NULL if unbounded
 --   p95_high         high(p95)            95 % interval of p95
+--   cut_off          aside                attempts that did not end by themselves: cancelled by a deadline, abandoned or lost
+--   cut_off_share    share                cut_off / (attempts + cut_off)
+--   cut_off_low      low(cut_off_share)   95 % interval of cut_off_share
+--   cut_off_high     high(cut_off_share)  95 % interval of cut_off_share
 --   left_out         aside                attempts that did not finish
 --   refused          aside                attempts left out: refused, the tool was not run
 --   too_few          mark                 attempts < min_n, or they are from fewer than 5 clusters: read the intervals, not the rates
@@ -49,7 +53,8 @@
 -- reasoner: overview
 -- order: period desc
 WITH timed AS (
-    SELECT *, $since IS NULL OR started_at >= $since AS is_now, CASE WHEN finished AND NOT from_cache THEN ms END AS timed_ms
+    SELECT *, $since IS NULL OR started_at >= $since AS is_now, CASE WHEN finished AND NOT from_cache THEN ms END AS timed_ms,
+        CASE WHEN cut_off THEN ms END AS cut_ms
     FROM facts
     WHERE (coalesce($before, $since) IS NULL OR started_at >= coalesce($before, $since))
       AND ($until IS NULL OR started_at < $until)
@@ -63,7 +68,11 @@ counted AS (
         count(*) FILTER (WHERE NOT finished AND coalesce(ending, '') <> 'refused') AS left_out,
         count(*) FILTER (WHERE ending = 'refused') AS refused,
         count(*) FILTER (WHERE finished AND grade = 'unread') AS unread,
+        count(*) FILTER (WHERE cut_off) AS cut_off,
+        count(timed_ms) AS timed_n,
         percentiles(timed_ms) AS ms,
+        count(cut_ms) AS cut_n,
+        percentiles(cut_ms) AS cut,
         quantile_cont(timed_ms, 0.95) AS p95
     FROM timed
     GROUP BY is_now
@@ -74,6 +83,7 @@ clustered AS (
         sums(failures, attempts) AS rate,
         sums(failed_calls, calls) AS call_rate,
         sums(retried, calls) AS retried_share,
+        sums(cut, seen) AS cut_off_share,
         sums(slow, n) AS p95
     FROM (
         SELECT
@@ -84,6 +94,8 @@ clustered AS (
             count(*) FILTER (WHERE ends_call) AS calls,
             count(*) FILTER (WHERE ends_call AND failed AND ($rules = 'all' OR failed_certain)) AS failed_calls,
             count(*) FILTER (WHERE ends_call AND attempts_of_call > 1) AS retried,
+            count(*) FILTER (WHERE cut_off) AS cut,
+            count(*) FILTER (WHERE finished OR cut_off) AS seen,
             count(timed_ms) AS n,
             count(*) FILTER (WHERE timed_ms > p95) AS slow
         FROM timed

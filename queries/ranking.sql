@@ -2,8 +2,9 @@
 --
 -- One row per tool, the most urgent first: tools that are failing now, then by excess_low, the lower limit of the number
 -- of failed calls beyond the baseline of the tool. Tools for which it is not above 0 follow in the order of hurt_ms, the
--- time in failed calls. A call failed if its last finished attempt failed. Attempts that did not finish are left out, with
--- the time in them. A tool whose calls were all refused has no row: see refusals.
+-- time in failed calls. A call failed if its last finished attempt failed. Attempts that were cut off are beside them: where the lower
+-- limit of cut_off_share is above 5 %, those above it count as failed calls in the order, and a tool of which no attempt finished has a row
+-- without a rate. Other attempts that did not finish are left out, with the time in them. A tool whose calls were all refused has no row: see refusals.
 --
 -- A tool is failing now if its last calls all failed and chance does not explain that many, neither at the baseline nor at
 -- the rate of its other calls: fewer than 0.05 such runs are expected. See incidents for those that ended.
@@ -62,14 +63,18 @@
 --   version_before   text                   version of most calls before changed_at, if version_since is another one
 --   code             text                   error code of most failed calls since changed_at, without a change of all failed calls
 --   message          text                   error message of the last failed call with that code, at most 500 characters
---   last_called_at   time                   start of the last finished attempt
+--   last_called_at   time                   start of the last finished or cut-off attempt
+--   cut_off          aside                  attempts that did not end by themselves: cancelled by a deadline, abandoned or lost
+--   cut_off_share    share                  cut_off / (attempts + cut_off)
+--   cut_off_low      low(cut_off_share)     95 % interval of cut_off_share
+--   cut_off_high     high(cut_off_share)    95 % interval of cut_off_share
 --   refused          aside                  attempts left out: refused, the tool was not run
 --   pattern          parts                  message with <text>, <url>, <path>, <id> and <n> for the parts that vary
 -- content: message, pattern
 -- important: failed_calls, rate, changed_at, code, message, excess_failures, calls, hurt_ms, cost_ms
 -- hidden: failed_calls
--- verdict: first {group} is first: {failed_calls} of {calls:call} failed ({rate}, {low} to {high}),
---   last with {code} {message}.
+-- verdict: first {group} is first: {failed_calls} of {calls:call} failed ({rate}, {low} to {high}) and {cut_off:attempt}
+--   were cut off, last with {code} {message}.
 -- next: query errors --tool {tool}
 -- source: interval of the excess: Newcombe 1998, method 10, from the limits of both rates; interval of a rate: Wilson
 --   score interval (Wilson 1927) of n / design effect (Kish 1965; Korn and Graubard 1998); change: Smith 1975, of a rise only
@@ -78,7 +83,7 @@ WITH bounds AS (
     -- of all tools, so that a tool has the same baseline and the same change alone and beside others
     SELECT min(epoch(started_at)) AS first_s, max(epoch(started_at)) AS last_s
     FROM facts
-    WHERE finished AND ($since IS NULL OR started_at >= $since) AND ($until IS NULL OR started_at < $until)
+    WHERE (finished OR cut_off) AND ($since IS NULL OR started_at >= $since) AND ($until IS NULL OR started_at < $until)
 ),
 scoped AS (
     SELECT *,
@@ -90,7 +95,7 @@ scoped AS (
         floor((epoch(started_at) - first_s) * 4e3 / (1e-6 + last_s - first_s)) AS part
     FROM facts
     CROSS JOIN bounds
-    WHERE {window} AND (finished OR ending = 'refused')
+    WHERE {window} AND (finished OR cut_off OR ending = 'refused')
 ),
 -- by part of the window, tool, version and error of a failed call
 parts AS (
@@ -104,6 +109,7 @@ parts AS (
         count(*) FILTER (WHERE ends_call) AS calls,
         count(*) FILTER (WHERE bad_call) AS failed_calls,
         count(*) FILTER (WHERE finished) AS attempts,
+        count(*) FILTER (WHERE cut_off) AS cut_off,
         count(*) FILTER (WHERE ending = 'refused') AS refused,
         sum(ms_of_call) FILTER (WHERE bad_call) AS failed_ms,
         count(ms_of_call) FILTER (WHERE bad_call) AS timed,
@@ -111,7 +117,7 @@ parts AS (
         max(started_at) FILTER (WHERE bad_call) AS last_failed,
         max(started_at) FILTER (WHERE bad) AS last_failed_attempt,
         max(started_at) FILTER (WHERE ends_call AND NOT bad) AS last_worked,
-        max(started_at) FILTER (WHERE finished) AS last_called,
+        max(started_at) FILTER (WHERE finished OR cut_off) AS last_called,
         arg_max(left(error_message, 500), started_at) FILTER (WHERE bad_call) AS message,
         arg_max(message_kind, started_at) FILTER (WHERE bad_call) AS pattern
     FROM scoped
@@ -121,8 +127,18 @@ groups AS (
     SELECT grp, quantile_cont(ms, 0.95) FILTER (WHERE finished AND NOT from_cache) AS p95 FROM scoped GROUP BY grp
 ),
 rates AS (
-    SELECT grp, sums(f, n) AS rate
-    FROM (SELECT grp, cluster, count(*) FILTER (WHERE ends_call) AS n, count(*) FILTER (WHERE bad_call) AS f FROM scoped GROUP BY ALL)
+    SELECT grp, sums(f, n) AS rate, sums(cut, seen) AS cut_off_share
+    FROM (
+        SELECT
+            grp,
+            cluster,
+            count(*) FILTER (WHERE ends_call) AS n,
+            count(*) FILTER (WHERE bad_call) AS f,
+            count(*) FILTER (WHERE cut_off) AS cut,
+            count(*) FILTER (WHERE finished OR cut_off) AS seen
+        FROM scoped
+        GROUP BY ALL
+    )
     GROUP BY grp
 ),
 -- of each tool: the 7 days before since, and the first half of the window

@@ -26,6 +26,8 @@ def percentile(p: float, grid: Sequence[float]) -> float:
     at = bisect_left(GRID, p)
     if at == 0 or GRID[at] == p:
         return grid[at]
+    if math.isinf(grid[at]):
+        return math.inf
     share = (p - GRID[at - 1]) / (GRID[at] - GRID[at - 1])
     return grid[at - 1] + share * (grid[at] - grid[at - 1])
 
@@ -47,7 +49,8 @@ def percentile_limits(
     # of ranks from 1: the item of rank r has the share (r - 1) / (n - 1) of the others below it
     low = percentile((below - 1) / (n - 1), grid) if below >= 1 else None
     high = percentile(above / (n - 1), grid) if above < n else None
-    return low, high
+    # infinite where cut-off items leave it open
+    return (low), (None if high is None or not math.isfinite(high) else high)
 
 
 def _most_below(n: int, p: float, comparisons: int) -> int:
@@ -64,3 +67,37 @@ def _binomial(k: int, n: int, p: float) -> float:
     """Return the probability of ``k`` of ``n``, each with ``p``."""
     choices = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
     return math.exp(choices + k * math.log(p) + (n - k) * math.log1p(-p))
+
+
+def with_censored(
+    grid: Sequence[float] | None, n: int, censored: Sequence[float], n_censored: int
+) -> tuple[float, ...]:
+    """Return the percentiles of the shares GRID of ``n`` durations of ``grid`` and ``n_censored`` ones that took at least ``censored``.
+
+    By the product-limit estimate of Kaplan and Meier (1958): an item whose end was not seen takes its share to the durations beyond it. A
+    percentile that none of these reaches is infinite. Both grids have the percentiles of the shares GRID; the estimate is of up to
+    ``_STEPS`` equal parts of each.
+    """
+    ends = [(time, 0, weight) for time, weight in _parts(grid, n)]  # at equal times the ends come first
+    stops = [(time, 1, weight) for time, weight in _parts(censored, n_censored)]
+    left, survival = float(n + n_censored), 1.0
+    steps: list[tuple[float, float]] = []
+    for time, is_stop, weight in sorted(ends + stops):
+        if not is_stop:
+            survival *= max(1 - weight / left, 0.0)
+            steps.append((1 - survival, time))
+        left = max(left - weight, 1e-9)
+    shares = [share for share, _ in steps]
+    found = (bisect_left(shares, share - 1e-9) for share in GRID)
+    return tuple(steps[at][1] if at < len(steps) else math.inf for at in found)
+
+
+_STEPS: Final = 1000
+
+
+def _parts(grid: Sequence[float] | None, n: int) -> list[tuple[float, float]]:
+    """Return up to ``_STEPS`` durations of the percentiles ``grid`` with the number of items that each stands for."""
+    if grid is None or not n:
+        return []
+    parts = min(n, _STEPS)
+    return [(percentile(at / (parts - 1) if parts > 1 else 1.0, grid), n / parts) for at in range(parts)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tooltrace.analysis.reasoners.latency import limits
+from tooltrace.analysis.reasoners.latency import durations
 from tooltrace.analysis.reasoning import RowDict, sums_of
 from tooltrace.store.result import Gathered
 
@@ -17,7 +17,7 @@ def reason(gathered: Gathered, parameters: Mapping[str, Any]) -> Iterator[RowDic
         found = attempts.proportion()
         yield {
             **row,
-            **limits(row, "p95", 0.95),
+            **durations(row),
             "calls": int(calls.n),
             "failed_calls": int(calls.s),
             "retried": int(retried.s),

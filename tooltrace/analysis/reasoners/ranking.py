@@ -42,17 +42,31 @@ def reason(gathered: Gathered, parameters: Mapping[str, Any]) -> list[RowDict]:
     groups: dict[Any, list[RowDict]] = {}
     for part in gathered.rows():
         groups.setdefault(part["grp"], []).append(part)
-    rows = [_row(gathered.groups, parts, parameters["min_n"]) for parts in groups.values() if parts[0]["rate_n"]]
+    rows = [
+        {
+            **(_row if parts[0]["rate_n"] else _never_finished)(gathered.groups, parts, parameters["min_n"]),
+            **_cut_off(parts),
+        }
+        for parts in groups.values()
+        if parts[0]["cut_off_share_n"]
+    ]
     hurt = sum(row["hurt_ms"] or 0 for row in rows)
     for row in rows:
         row["hurt_share"] = None if row["hurt_ms"] is None or not hurt else row["hurt_ms"] / hurt
 
     def urgency(row: RowDict) -> tuple[Any, ...]:
         groups = [(row[name] is None, row[name]) for name in gathered.groups]
-        counts = [-max(row["excess_low"], 0), -(row["hurt_ms"] or 0), -row["failed_calls"], -row["calls"]]
+        excess = max(row["excess_low"] or 0, 0) + cut_off_excess(row)
+        counts = [-excess, -(row["hurt_ms"] or 0), -row["failed_calls"], -row["calls"]]
         return (not row["open_failures"], *counts, groups)
 
     return sorted(rows, key=urgency)
+
+
+def cut_off_excess(row: RowDict) -> float:
+    """Return how many attempts of a row were cut off, at least, beyond what is usual."""
+    found = sums_of(row, "cut_off_share").proportion()
+    return max(found.low - USUAL, 0.0) * found.n if found.n else 0.0
 
 
 def baseline_of(part: RowDict) -> Baseline:
@@ -106,6 +120,55 @@ def _row(groups: Sequence[str], parts: list[RowDict], min_n: int) -> RowDict:
         "refused": sum(part["refused"] for part in parts),
         **causes,
     }
+
+
+def _cut_off(parts: list[RowDict]) -> RowDict:
+    sums = {name: value for name, value in parts[0].items() if name.startswith("cut_off_share_")}
+    return {**sums, "cut_off": sum(part["cut_off"] for part in parts)}
+
+
+def _never_finished(groups: Sequence[str], parts: list[RowDict], min_n: int) -> RowDict:
+    """Return the row of a group of which every attempt was cut off: nothing is known about its calls."""
+    first = parts[0]
+    found = sums_of(first, "cut_off_share").proportion()
+    return {
+        **{name: first[name] for name in groups},
+        **{name: first[name] for name in first if name.startswith("rate_")},
+        **dict.fromkeys(_UNKNOWN),
+        **dict.fromkeys(("calls", "failed_calls", "attempts", "baseline_calls", "open_failures"), 0),
+        "hurt_ms": 0.0,
+        "too_few": found.is_below(min_n),
+        "clusters": found.clusters,
+        "design_effect": found.design_effect,
+        "last_called_at": _latest(parts, "last_called"),
+        "refused": sum(part["refused"] for part in parts),
+    }
+
+
+_UNKNOWN: Final = (
+    *(
+        "amplification",
+        "cost_ms",
+        "p95",
+        "last_failed_at",
+        "baseline_rate",
+        "excess_failures",
+        "excess_low",
+        "excess_high",
+    ),
+    *(
+        "changed_at",
+        "before_rate",
+        "after_rate",
+        "failed_since",
+        "version_since",
+        "version_before",
+        "code",
+        "message",
+        "pattern",
+    ),
+)
+"""Columns that only finished calls have."""
 
 
 def _mixed(parts: list[RowDict], calls: int) -> Baseline:
