@@ -225,6 +225,38 @@ def one_shared_outage_is_one_finding(told: Story) -> None:
         told.calls(tool, "1:300 70:60", code="SERVICE_UNAVAILABLE")
 
 
+@story(
+    ("regressed", "orders"),
+    ("chronic", "mail"),
+    ("useless_retries", "mail"),
+    ("overconfident", "search"),
+    ("slow", "render"),
+    ("looping", "list"),
+)
+def five_bad_tools(told: Story) -> None:
+    told.calls("orders", "1:480 58:120")
+    told.calls("mail", "20:204", code="PERMISSION_DENIED")
+    failed = [
+        record
+        for record in told.records
+        if isinstance(record, ToolCall) and record.tool == "mail" and record.status == "error"
+    ]
+    for record in failed[:41]:
+        again = record.started_at + timedelta(seconds=2)
+        told.add(tool="mail", call_id=record.call_id, conversation_id=record.conversation_id, trace_id=record.trace_id,
+                 attempt=2, status="error", code="PERMISSION_DENIED", started_at=again)  # fmt: skip
+    _labelled(told, 0.9, 0.6, 63)
+    told.calls("render", "0:300", ms=lambda at: 35_000.0 + 20_000 * (at * 997 % 1))
+    told.calls("render", "100:6", code="TIMEOUT", ms=lambda _: 60_000.0)
+    told.calls("list", "0:120")
+    for number in range(12):
+        told.add(
+            tool="list", conversation_id="stuck", arguments='{"page": 1}', result='"the same"',
+            started_at=START + timedelta(days=2, seconds=20 * number),
+        )  # fmt: skip
+    told.calls("fine", "1:300")
+
+
 @story()
 def a_daily_rhythm_is_no_change(told: Story) -> None:
     for number in range(2400):
