@@ -48,6 +48,7 @@ FIRST: Final = (
     "trace_tool",
     "configure",
     "context",
+    "copy_context",
     "TraceLogger",
     "query",
     "label",

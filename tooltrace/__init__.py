@@ -25,7 +25,7 @@ from tooltrace.normalize import CERTAIN_RULES, RULES, Rule, normalize, rule
 from tooltrace.normalize.tool_result import ToolResult
 from tooltrace.recording.circuit_breaker import CircuitBreaker
 from tooltrace.recording.config import configure, flush, health, shutdown
-from tooltrace.recording.context import context
+from tooltrace.recording.context import context, copy_context
 from tooltrace.recording.decorator import trace_tool
 from tooltrace.recording.health import Health
 from tooltrace.recording.integration_registry import install, uninstall
@@ -83,6 +83,7 @@ __all__ = [
     "configure",
     "connect",
     "context",
+    "copy_context",
     "correct",
     "diagnose",
     "flush",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -160,6 +162,35 @@ def test_arguments_have_the_names_of_the_signature(calls: Calls) -> None:
         {"a": 1, "b": 2, "rest": [3, 4], "c": 5, "d": 6},
         {"a": 1, "b": 2},
     ]
+
+
+def test_a_keyword_does_not_replace_the_positional_argument_of_its_name(calls: Calls) -> None:
+    @tt.trace_tool
+    def tool(city: str, /, days: int = 1, *rest: int, **options: Any) -> None:
+        """Do nothing."""
+
+    tool("Oslo", city="Rome", unit="C")
+    tool("Oslo", 2, 3, rest=4)
+    tool("Oslo", unit="C")
+    assert [json.loads(call.arguments or "") for call in calls()] == [
+        {"city": "Oslo", "unit": "C", "options": {"city": "Rome"}},
+        {"city": "Oslo", "days": 2, "rest": [3], "options": {"rest": 4}},
+        {"city": "Oslo", "unit": "C"},
+    ]
+
+
+def test_a_thread_pool_has_the_context_where_it_is_passed(calls: Calls) -> None:
+    @tt.trace_tool
+    def tool(city: str) -> str:
+        together.wait()
+        return city
+
+    together = threading.Barrier(2)
+    with ThreadPoolExecutor(2) as pool, tt.context(conversation_id="c", agent="a"):
+        assert list(pool.map(tt.copy_context(tool), ["Oslo", "Rome"])) == ["Oslo", "Rome"]
+    assert {(call.tool, call.conversation_id, call.agent) for call in calls()} == {("tool", "c", "a")}
+    with pytest.raises(tt.TooltraceError, match="needs a function"):
+        tt.copy_context("Oslo")  # type: ignore[arg-type]
 
 
 def test_the_description_is_the_first_paragraph(calls: Calls) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import contextvars
+import functools
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +15,9 @@ from opentelemetry.baggage import set_baggage
 from opentelemetry.context.context import Context
 
 from tooltrace.errors import ConfigError
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class CallId:
@@ -90,6 +95,24 @@ def context(
         yield
     finally:
         current.reset(token)
+
+
+def copy_context(function: Callable[P, R], /) -> Callable[P, R]:
+    """Return ``function`` with the context of this moment, for a plain thread pool.
+
+    Such a pool runs its functions without the call id, conversation, agent and span that are current where they are
+    submitted: ``pool.map(tt.copy_context(search), queries)`` passes them on. The calls may run at the same time.
+    """
+    if not callable(function):
+        raise ConfigError(f"copy_context() needs a function, got {function!r}: pass the function, not its result")
+    here = contextvars.copy_context()
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        # a context runs one function at a time: each call has a copy
+        return here.copy().run(function, *args, **kwargs)
+
+    return run
 
 
 def call_context(otel: Context) -> CallContext:

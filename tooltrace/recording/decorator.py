@@ -187,6 +187,7 @@ def spec_of(tool: Callable[..., Any], name: str | None = None, options: ToolSett
         parameters=positional,
         skip=skip,
         rest=rest,
+        keywords=next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None),
         injected=spec.injected | known.injected,
         call_id_parameter=known.call_id,
         find_injected=find if known.undecided else None,

@@ -53,6 +53,8 @@ class ToolSpec:
     """Number of leading arguments that the model does not supply: ``self`` or ``cls``."""
     rest: str = "args"
     """Name of the parameter that receives further positional arguments."""
+    keywords: str | None = None
+    """Name of the parameter that receives keyword arguments of any name; None where there is none."""
     injected: frozenset[str] = frozenset()
     """Parameters that a framework fills in; they are left out of the recorded arguments."""
     call_id_parameter: str | None = None
@@ -91,11 +93,19 @@ class ToolSpec:
             args = args[self.skip :]
         # the most frequent call, without zip
         if len(args) == 1 and self.parameters:
-            return {self.parameters[0]: args[0], **kwargs}
-        named = dict(zip(self.parameters, args))  # noqa: B905 - strict=False costs a tenth of a microsecond
-        if len(args) > len(self.parameters):
-            named[self.rest] = args[len(self.parameters) :]
-        return {**named, **kwargs} if kwargs else named
+            named = {self.parameters[0]: args[0]}
+        else:
+            named = dict(zip(self.parameters, args))  # noqa: B905 - strict=False costs a tenth of a microsecond
+            if len(args) > len(self.parameters):
+                named[self.rest] = args[len(self.parameters) :]
+        return self._with_keywords(named, kwargs) if kwargs else named
+
+    def _with_keywords(self, named: dict[str, Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Return ``named`` and ``kwargs``; those with the name of a positional argument under the name of ``**kwargs``."""
+        if self.keywords is None or named.keys().isdisjoint(kwargs):
+            return {**named, **kwargs}
+        same = {name: kwargs[name] for name in kwargs if name in named}
+        return {**kwargs, **named, self.keywords: same}
 
     def split_injected(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[Any], Any]:
         """Return the ``arguments`` that the model supplied, the injected ones, and the one that is the call id, or None."""

@@ -116,9 +116,13 @@ def _read_bool(value: Any, _depth: int) -> bool:
     return value if isinstance(value, bool) else unreadable("a boolValue is neither true nor false")
 
 
-def _read_int(value: Any, _depth: int) -> int:
+def _read_int(value: Any, _depth: int) -> int | str:
     number = integer(value)
-    return number if number is not None and number in _INT64 else unreadable("an intValue is not a 64-bit integer")
+    if number is not None:
+        return number if number in _INT64 else str(number)  # as in any_value: one number must not cost the span
+    if isinstance(value, str) and value.isascii() and value.removeprefix("-").isdigit():
+        return value
+    return unreadable("an intValue is not an integer")
 
 
 def _read_double(value: Any, _depth: int) -> float:
