@@ -1,7 +1,8 @@
 -- Is each tool broken, worse than usual, bad all along, or fine, and since when?
 --
 -- One row per group for its state now, and one for each time of a higher rate that is over. A call counts if its last attempt
--- finished or was cut off; it is bad if that attempt failed (status 'error') or was cut off. The whole history is read, whatever
+-- finished or was cut off; it is bad if that attempt failed (status 'error') or was cut off. A stream that its consumer left after
+-- its first item is left out: to stop reading says nothing about the tool. The whole history is read, whatever
 -- the range on a screen: the usual rate is that of the calls before the rate rose, wherever that was.
 --
 -- states: broken, the last calls were all bad and chance does not explain it; regressed, the rate rose and has not come back;
@@ -66,5 +67,5 @@ SELECT
     CASE WHEN failed OR cut_off THEN coalesce(code, '') END AS bad_code,
     CASE WHEN failed OR cut_off THEN left(error_message, 200) END AS bad_message
 FROM facts
-WHERE {window} AND is_last AND (finished OR cut_off)
+WHERE {window} AND is_last AND (finished OR cut_off AND NOT (ending = 'abandoned' AND first_item_ms IS NOT NULL))
 ORDER BY started_at, attempt, span_id

@@ -81,6 +81,15 @@ def test_the_last_attempt_of_a_call_counts(engine, make):
     assert (row["state"], row["calls"], row["bad"]) == ("fine", 30, 0)
 
 
+def test_a_consumer_that_has_enough_of_a_stream_says_nothing_about_the_tool(engine, history, make):
+    left = [
+        make(started_at=START + timedelta(hours=2, minutes=number), status=None, ending="abandoned", first_item_ms=5.0)
+        for number in range(20)
+    ]
+    [row] = states(engine(*history("." * 60), *left))
+    assert (row["state"], row["calls"]) == ("fine", 60)
+
+
 def test_the_cause_is_that_of_most_failures(engine, make, history):
     more = [
         make(
