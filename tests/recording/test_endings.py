@@ -247,6 +247,31 @@ def test_the_response_that_ends_a_stream_is_the_result(calls: Calls) -> None:
     assert [(c.status, c.ending) for c in calls()] == [("error", "returned"), ("partial", "returned")]
 
 
+def test_a_stream_that_a_coroutine_returns_is_followed_to_its_end(calls: Calls) -> None:
+    async def items() -> Any:
+        yield "a"
+        raise ValueError("broken off")
+
+    @tt.trace_tool
+    async def tool() -> Any:
+        return items()
+
+    async def drive() -> None:
+        stream = await tool()
+        assert await anext(stream) == "a"
+        with pytest.raises(ValueError, match="broken off"):
+            await anext(stream)
+
+    asyncio.run(drive())
+    call = one(calls)
+    assert (call.status, call.ending, call.error_message, call.stats) == (
+        "error",
+        "raised",
+        "broken off",
+        '{"items":1}',
+    )
+
+
 BAD = {"ok": False, "error": "no such city"}
 
 

@@ -273,6 +273,8 @@ def _coroutine(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
             recorder.raised(attempt, error)
             raise
         detach(token)
+        if type(result) is AsyncGeneratorType:  # what was awaited only made the stream: the tool has not run yet
+            return _follow(result, recorder, attempt)
         recorder.returned(attempt, result)
         return result
 
