@@ -52,6 +52,7 @@ TABLES: dict[str, type[Record] | None] = {
     "sources": None,
     "messages": Message,
     "spans": Span,
+    "model_spans": None,
     "saved_queries": SavedQuery,
     "losses": Loss,
 }

@@ -23,7 +23,7 @@
 
 ``group`` is one of GROUPS; ``(first)`` marks a query that ``tooltrace query`` lists without ``--all``. Those of the group
 ``pages`` are parts of pages and commands, and not listed. Omit ``by`` where rows are not grouped; dimensions behind a ``;`` in
-it vary within a history and do not split it (see the regions in ``templating``); with ``none (default)`` as its first
+it vary within a history and do not split it (``{history}`` in ``gather``); with ``none (default)`` as its first
 item, the rows are grouped only if that is asked for. ``content`` are the columns
 that are unknown for calls whose content was removed; ``all`` for a query about content, which then leaves out these calls (optional). ``important`` are the columns that a
 narrow table shows first (optional: the order of ``columns``), ``hidden`` the columns without which a row says nothing: a

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tooltrace.analysis import gather, templating
-from tooltrace.analysis.dimensions import ATTRIBUTES, DIMENSIONS, Dimension, choose, choose_names
+from tooltrace.analysis import gather
+from tooltrace.analysis.dimensions import DIMENSIONS, Dimension, choose, choose_names
 from tooltrace.analysis.header import QueryHeader, parse
 from tooltrace.analysis.parameters import ParamValue, literal
 from tooltrace.analysis.reasoning import conclusion, describe
@@ -32,7 +32,7 @@ class Query:
     name: str
     path: Path
     text: str
-    """The complete file: valid SQL, grouped by the default dimensions."""
+    """The complete file: its heading, and SQL with the placeholders of ``gather``."""
     header: QueryHeader
 
     @property
@@ -97,11 +97,8 @@ class Query:
         """
         by = self._apart_from(by, comparison)
         side = None if comparison is None else comparison.dimension
-        if self.gathers:
-            names = [parameter.name for parameter in self.header.parameters]
-            return gather.render(self.text, self._dimensions(by), names, side, self.header.within)
-        text = templating.render_sides(self.text, side)
-        return templating.render_groups(text, self._dimensions(by), self.varies_within_history)
+        names = [parameter.name for parameter in self.header.parameters]
+        return gather.render(self.text, self._dimensions(by), names, side, self.header.within)
 
     def statement(self, by: GroupBy | None = None, *, only: tuple[str, ...] = (), **params: Any) -> Statement:
         """Return the statement for a store: SQL, bound values and the meanings of columns. Raises BadParameter.
@@ -163,10 +160,6 @@ class Query:
                     f"query {self.name} has no parameter {name!r}: its parameters are {', '.join(known)}{near(name, known)}"
                 )
 
-    def varies_within_history(self, dimension: Dimension) -> bool:
-        """Whether the dimension varies between the attempts of one history, and does not split it."""
-        return any(dimension == DIMENSIONS.get(name) for name in self.header.within)
-
     def _apart_from(self, by: GroupBy | None, comparison: Comparison | None) -> GroupBy | None:
         """Return ``by`` without the dimension whose values are compared: a group would have one side only."""
         compared = None if comparison is None else comparison.dimension
@@ -203,9 +196,7 @@ def load(path: Path) -> Query:
     text = path.read_text(encoding="utf-8")
     query = Query(name=path.stem, path=path, text=text, header=parse(text, path))
     _check_parameters(query)
-    if query.gathers:
-        return query
-    _check_regions(query)
+    _check_grouping(query)
     return query
 
 
@@ -231,23 +222,9 @@ def _used_parameters(sql: str) -> dict[str, int]:
     return {found[1]: found.start() for found in _TOKEN.finditer(sql) if found[1]}
 
 
-def _check_regions(query: Query) -> None:
-    if templating.is_grouped(query.text) != bool(query.header.by):
-        raise _fault(query, 0, "the heading must have 'by:' exactly if the SQL has /* by */")
-    default = tuple(DIMENSIONS[name] for name in query.header.default_by)
-    for offset, cause in templating.validate(query.text, default, query.varies_within_history):
-        raise _fault(query, offset, cause)
-    _check_names(query)
-
-
-def _check_names(query: Query) -> None:
-    """Reject a result column named like a group column: the result would contain that name twice."""
-    groups = {DIMENSIONS[name].column for name in query.header.by if name != ATTRIBUTES}
-    duplicates = groups.intersection(column.name for column in query.header.columns)
-    for name in sorted(duplicates - templating.omitted_columns(query.text)):
-        found = re.search(rf"^--\s+{name}\b", query.text, re.MULTILINE)
-        cause = f"column {name!r} has the name of a group column: omit it with /* unless by {name} */"
-        raise _fault(query, found.start() if found else 0, cause)
+def _check_grouping(query: Query) -> None:
+    if gather.is_grouped(query.text) != bool(query.header.by):
+        raise _fault(query, 0, "the heading must have 'by:' exactly if the SQL has {by}")
 
 
 def _fault(query: Query, offset: int, cause: str) -> QueryError:

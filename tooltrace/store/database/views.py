@@ -262,6 +262,42 @@ FROM (
 """,
 )
 
+MODEL_SPANS: Final = View(
+    "model_spans",
+    "One row per span of a model call that reports the tokens that it read, by the names of the GenAI conventions, "
+    "OpenInference, OpenLLMetry or the AI SDK. Spans around it, such as those of chains, may repeat the sum of its usage.",
+    {
+        "trace_id": "Id of the trace.",
+        "span_id": "Id of the span.",
+        "parent_span_id": "Id of the span around it.",
+        "started_at": "Start; UTC.",
+        "started_us": "Start, in microseconds since 1970.",
+        "ended_us": "End, in microseconds since 1970.",
+        "model": "Name of the model; empty where the span has none.",
+        "input_tokens": "Tokens that the model read.",
+        "output_tokens": "Tokens that it wrote.",
+        "has_reasoning": "Whether it reports reasoning tokens, which the next call may not read.",
+    },
+    # regular expressions, because a span may hold the prompt: to parse it as JSON takes several times as long
+    r"""
+SELECT
+    trace_id,
+    span_id,
+    parent_span_id,
+    started_at,
+    epoch_us(started_at) AS started_us,
+    epoch_us(started_at) + CAST(1000 * coalesce(known_ms(duration_ms), 0) AS BIGINT) AS ended_us,
+    regexp_extract(described, '"(gen_ai\.request\.model|gen_ai\.response\.model|llm\.model_name|ai\.model\.id)":\s*"([^"]*)"', 2) AS model,
+    TRY_CAST(regexp_extract(described, '"(gen_ai\.usage\.(input|prompt)_tokens|llm\.token_count\.prompt|ai\.usage\.(input|prompt)Tokens)":\s*"?([0-9]+)', 4) AS DOUBLE) AS input_tokens,
+    TRY_CAST(regexp_extract(described, '"(gen_ai\.usage\.(output|completion)_tokens|llm\.token_count\.completion|ai\.usage\.(output|completion)Tokens)":\s*"?([0-9]+)', 4) AS DOUBLE) AS output_tokens,
+    regexp_matches(described, '"(gen_ai|llm|ai)\.[A-Za-z_.]*reasoning[A-Za-z_.]*":\s*"?[1-9]') AS has_reasoning
+FROM (SELECT *, CAST("attributes" AS VARCHAR) AS described FROM spans) AS texts
+WHERE regexp_matches(described, '"(gen_ai\.usage\.(input|prompt)_tokens|llm\.token_count\.prompt|ai\.usage\.(input|prompt)Tokens)":\s*"?[0-9]')
+  AND NOT regexp_matches(described, '"gen_ai\.operation\.name":\s*"(invoke_agent|create_agent|invoke_workflow|execute_tool|embeddings)"')
+  AND NOT regexp_matches(described, '"openinference\.span\.kind":\s*"(AGENT|CHAIN|TOOL|EMBEDDING|RETRIEVER|RERANKER|GUARDRAIL|EVALUATOR)"')
+""",
+)
+
 _VOTE: Final = """\
         coalesce(score, CASE WHEN correct THEN 1.0 WHEN NOT correct THEN 0.0 END) AS score,
         coalesce(correct, score >= 0.5) AS correct"""
@@ -425,7 +461,7 @@ mine AS (SELECT span_id FROM ({JUDGED.sql}) AS judged_by_labeler)
 The SQL of the view ``judged`` finds the attempts, so that a call label judges the same attempt here as in the view.
 """
 
-VIEWS: Final = (TOOL_CALLS, FACTS, GATES, CALLS, SOURCES, JUDGED, CONVERSATION_LABELS)
+VIEWS: Final = (TOOL_CALLS, FACTS, GATES, CALLS, SOURCES, MODEL_SPANS, JUDGED, CONVERSATION_LABELS)
 """The views of every store, each after the views that it uses."""
 
 NAMES: Final = frozenset(table.name for table in RECORDS.values() if table is not SAVED_QUERIES) | {
