@@ -46,7 +46,7 @@ def make_calls() -> Calls:
             tool_version=draw.choice([None, "1", "2"]), trace_id=f"{number + 1:032x}", span_id=f"{number + 1:016x}",
             started_at=START + timedelta(microseconds=number * 115_200_003), host="h", pid=1, agent="a", ending=ending,
             status="error" if wrong else draw.choice(["success", "partial"]) if ending == "returned" else None,
-            code=draw.choice(["TIMEOUT", "NOT_FOUND", None]) if wrong else None, error_message=f"no {number}" if wrong else None,
+            code=draw.choice(["TIMEOUT", "NOT_FOUND", None]) if wrong or ending == "cancelled" else None, error_message=f"no {number}" if wrong else None,
             duration_ms=draw.choice([None, draw.expovariate(0.01)]), result_tokens=draw.choice([None, number]),
             confidence=draw.choice([None, 1.5, 0.5, 0.8, draw.random()]),
         ))  # fmt: skip
@@ -72,7 +72,7 @@ def failed(call: ToolCall) -> bool:
 
 
 def cut(call: ToolCall) -> bool:
-    return call.ending in ("cancelled", "abandoned", "lost")
+    return call.ending in ("abandoned", "lost") or (call.ending, call.code) == ("cancelled", "TIMEOUT")
 
 
 def time(call: ToolCall) -> datetime:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from tooltrace.analysis.advice import NOW, ToolAdvice, advise_in
 from tooltrace.analysis.catalog import find
 from tooltrace.analysis.parameters import Time
-from tooltrace.analysis.verdict import is_failing
+from tooltrace.analysis.verdict import Row, is_failing, is_hanging
 from tooltrace.core.plural import format_count
 from tooltrace.core.visible import visible_evidence
 from tooltrace.errors import BadParameter
@@ -42,7 +42,7 @@ def briefing(
 ) -> str:
     """Return a text for the system prompt on the tools that fail now, or "" if none does.
 
-    For each tool whose calls fail more than usual: how many failed, since when, with which arguments, whether a retry
+    For each tool whose calls fail more than usual, or are cut off: how many failed, since when, with which arguments, whether a retry
     helps, and which other tool worked instead. A finding is stated only where its interval decides; a tool with too few
     calls is not mentioned. The text depends on the store and the window alone. ``tools``: only these, such as the tools of
     one agent. ``tokens``: the longest text, at 3 characters for a token. ``store``: another store than the configured one.
@@ -59,11 +59,10 @@ def briefing(
     if not opened.exists():
         return ""
     with opened.session() as session:
-        rows = [row for row in session.query(statement).dicts() if row["calls"]]
         failing = [
             row["tool"]
-            for row in rows
-            if is_failing(row) and not row["too_few"] and (only is None or row["tool"] in only)
+            for row in session.query(statement).dicts()
+            if (_fails(row) or is_hanging(row)) and (only is None or row["tool"] in only)
         ]
         return briefing_text([advise_in(session, tool, since=since) for tool in failing[:MAX_TOOLS]], tokens, only)
 
@@ -87,10 +86,22 @@ def briefing_text(found: Iterable[ToolAdvice], tokens: int, tools: Iterable[str]
     return "\n".join([HEADING, *lines]) if lines else ""
 
 
+def _fails(row: Row) -> bool:
+    return bool(row["calls"]) and is_failing(row) and not row["too_few"]
+
+
 def _lines(advice: ToolAdvice, tools: Iterable[str] | None) -> Iterator[str]:
     row = advice.ranking
     assert row is not None
     changed: datetime | None = row["changed_at"]
+    if is_hanging(row):
+        seen = format_count(row["attempts"] + row["cut_off"], "attempt")
+        yield (
+            f"- {_quoted(advice.tool)} hangs: {row['cut_off']} of {seen} were cut off before they ended "
+            f"({_percent(row['cut_off_low'])} to {_percent(row['cut_off_high'])})."
+        )
+        if not _fails(row):
+            return
     yield (
         f"- {_quoted(advice.tool)} fails more than usual: {row['failed_calls']} of {format_count(row['calls'], 'call')} failed "
         f"({_percent(row['low'])} to {_percent(row['high'])}; usual: {_percent(row['baseline_rate'])})"

@@ -11,11 +11,14 @@ from typing import Any, Literal
 
 from tooltrace.analysis.message import MessagePart, message_parts
 from tooltrace.core.visible import shortened, visible_name
+from tooltrace.statistics.shares import MIN_N
 from tooltrace.store.result import QueryResult
 
 MAX_SENTENCES = 3
 _MAX_FAILING = 2
 """Failing tools with a sentence of their own; the others are counted."""
+_FEW_CUT_OFF = 0.05
+"""Share of cut-off attempts that is not news."""
 _MAX_NAMES = 3
 """Names of those others."""
 INCIDENT_FAILURES = 5
@@ -93,6 +96,11 @@ def tools_verdict(ranking: QueryResult, incidents: QueryResult) -> Verdict:
 def is_failing(row: Row) -> bool:
     """Whether a row of ``ranking`` is that of a tool that fails more than its baseline, or fails now."""
     return bool(row["open_failures"]) or (row["excess_low"] or 0) > 0
+
+
+def is_hanging(row: Row) -> bool:
+    """Whether a row of ``ranking`` is that of a tool of whose attempts more than a few were cut off, and enough to say so."""
+    return (row["cut_off_low"] or 0) > _FEW_CUT_OFF and row["attempts"] + row["cut_off"] >= MIN_N
 
 
 def _open_incidents(incidents: QueryResult) -> dict[str, Row]:

@@ -34,11 +34,12 @@ def durations(row: RowDict) -> RowDict:
     ``row`` has the percentiles of finished attempts as ``percentiles(…) AS ms``, of cut-off ones as ``percentiles(…) AS cut``, their
     numbers ``timed_n`` and ``cut_n``, and the sums of the attempts above a percentile as ``sums(…) AS p95``.
     """
-    grid, cut = row["ms_grid"], row["cut_grid"]
+    # without attempts, one engine has no percentiles, and the other unknown ones
+    grid, cut = (row[name] if row[n] else None for name, n in (("ms_grid", "timed_n"), ("cut_grid", "cut_n")))
     known: RowDict = {name: row[name] for name in _SHARES if name in row}
     longest = max((part[-1] for part in (grid, cut) if part), default=None)
     if row["cut_n"] and longest is not None:
-        grid = with_censored(grid, row["timed_n"], cut, row["cut_n"])
+        grid = with_censored(grid, row["timed_n"], cut or (), row["cut_n"])
         known = {name: min(percentile(_SHARES[name], grid), longest) for name in known}
     ends: RowDict = {}
     for name, value in known.items():
