@@ -48,5 +48,5 @@ def durations(row: RowDict) -> RowDict:
         low, high = percentile_limits(_SHARES[name], grid, sums_of(row, name).effective_n)
         ends[f"{name}_low"] = None if low is None else min(low, value)
         ends[f"{name}_high"] = None if high is None else max(high, value)
-    is_open = bool(row["cut_n"]) and not math.isfinite(percentile(_SHARES["p95"], grid))
+    is_open = bool(row["cut_n"]) and grid is not None and not math.isfinite(percentile(_SHARES["p95"], grid))
     return {**known, **ends, "max": longest, "at_least": is_open}
