@@ -18,7 +18,6 @@
 -- columns:
 --   code             text                   error code
 --   type             text                   class of the exception, or the type that the response names
---   kind             text                   failed, or the ending of attempts that were cut off: cancelled, abandoned or lost
 --   n                count                  failed or cut-off attempts with the error
 --   share            share                  n / all failed and cut-off attempts in the window, including errors below min_n
 --   share_low        low(share)             95 % interval of share
@@ -29,6 +28,7 @@
 --   retryable_low    low(retryable_share)   95 % interval of retryable_share
 --   retryable_high   high(retryable_share)  95 % interval of retryable_share
 --   unsaid           aside                  attempts among n that did not report whether they are retryable
+--   kind             text                   failed, or the ending of attempts that were cut off: cancelled, abandoned or lost
 --   example_call_id  text                   call of the last attempt with the error; tooltrace show prints it
 --   message          text                   error message of the last attempt with the error, at most 500 characters
 --   pattern          parts                  message with <text>, <url>, <path>, <id> and <n> for the parts that vary

@@ -130,7 +130,7 @@ def test_messages_that_differ_in_numbers_are_one_kind(text, first, second):
 def test_grouped_by_code_the_code_is_one_column(engine, make):
     con = engine(*(make(status="error", code=code, tool=tool) for code in ("A", "A", "B") for tool in ("x", "y")))
     rows = run(con, "errors", by=["code"])
-    assert rows.columns[:4] == ["code", "type", "kind", "n"]
+    assert rows.columns[:4] == ["code", "type", "n", "share"]
     assert [(row["code"], row["n"], row["share"]) for row in answer(con, by="code")] == [
         ("A", 4, 4 / 6),
         ("B", 2, 2 / 6),
