@@ -24,7 +24,7 @@
 --   consumer_ms     ms     streams: milliseconds that the consumer used between items
 --   status          text   status that the tool reported: success, partial or error; unknown where it reported none
 --   ending          text   how the attempt ended: returned, raised, cancelled, abandoned, paused, declined, expired or refused
---   code            text   error code, such as TIMEOUT
+--   code            text   error code, such as TIMEOUT; of a cancelled attempt TIMEOUT for a deadline, CANCELLED for a person or the program, else NULL
 --   error_type      text   class of the exception, or the error type that the response names
 --   error_message   text   error message, redacted; for a partial result, the reason why it is partial
 --   traceback       text   where the exception was raised: file, line and function of the innermost frames, without lines of source; redacted

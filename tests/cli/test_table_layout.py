@@ -91,7 +91,7 @@ def _example(unit: str) -> object:
 @pytest.mark.usefixtures("history")
 def test_all_shows_what_a_table_hides(run):
     few, every = run("query", "failure_rate"), run("query", "failure_rate", "--all")
-    assert "Hidden: columns without values (cached, " in few.stderr
+    assert "Hidden: columns without values (cut_off, cached, " in few.stderr
     assert "Hidden" not in every.stderr
     assert "heuristic" not in few.stdout
     assert "heuristic" in every.stdout

@@ -157,7 +157,7 @@ def test_init_prints_its_statements_and_runs_them_with_apply(engine: Any, local:
     exporters_tables(engine, "fresh")
     where = ["--store", address(engine, "fresh").url]
     printed = command("clickhouse", "init", *where)
-    assert printed.stdout.count("CREATE OR REPLACE VIEW") == 16
+    assert printed.stdout.count("CREATE OR REPLACE VIEW") == 17
     assert "counts a span twice" in printed.stderr
     with pytest.raises(StoreMissing):
         tt.query("recent", store=where[1])

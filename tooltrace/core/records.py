@@ -101,8 +101,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     code: Annotated[
         str | None,
         About(
-            "Error code, such as TIMEOUT. Of a cancelled attempt the reason: TIMEOUT for a deadline, CANCELLED for a person, the "
-            "program or a sibling's failure; unknown where it cannot be read.",
+            "Error code, such as TIMEOUT; of a cancelled attempt TIMEOUT for a deadline, CANCELLED for a person or the program, else NULL.",
             "tooltrace.code",
         ),
     ] = None

@@ -23,6 +23,7 @@ from tooltrace.normalize.engine import apply_rules, apply_rules_to_view
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.otel import attributes as names
+from tooltrace.recording.cancellation import CANCELLED, TIMEOUT
 from tooltrace.recording.reading import decisive, of_stream, read_response, snapshot_response
 from tooltrace.recording.retryable import with_retryable
 from tooltrace.recording.snapshots import ResponseSnapshot, ValueSnapshot, read_claims
@@ -298,8 +299,8 @@ def _add_exception(attempt: Attempt, error: ExceptionSummary, sanitizer: Sanitiz
     # the GeneratorExit of an abandoned attempt is the consumer's, not an error of the tool
     if attempt.ending != "abandoned":
         fields["error_type"] = error.type or None
-    if attempt.ending in ("refused", "cancelled"):
-        fields["code"] = error.code or None
+    if attempt.ending == "refused" or (attempt.ending == "cancelled" and error.code in (TIMEOUT, CANCELLED)):
+        fields["code"] = error.code
     if attempt.ending == "raised":
         fields |= {"status": "error", "code": error.code, "retryable": error.retryable}
         fields |= {"rule": EXCEPTION, "rule_grade": "certain", "suggestion": error.suggestion}
