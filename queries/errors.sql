@@ -2,7 +2,7 @@
 --
 -- One row per code, type and kind of message in a group, the most frequent first. Messages are of one kind if they differ
 -- only in quoted text, addresses, paths, ids and numbers; the first 500 characters are compared. Finished attempts with
--- status 'error' count, and attempts that did not end by themselves: cancelled by a deadline, abandoned or lost, each a kind. Errors whose messages retention removed are of one kind for each code and type.
+-- status 'error' count, and attempts that did not end by themselves: cancelled by a deadline, lost, or a stream left before its first item, each a kind. Errors whose messages retention removed are of one kind for each code and type.
 --
 -- Measured on simulated histories with independent calls, or with 5 or more clusters that differ: the 95 % intervals
 -- contain the true value in 90 to 100 % of them (docs/explanation/coverage.md).

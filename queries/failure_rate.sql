@@ -43,7 +43,7 @@
 --   partial_rate  share               attempts with status 'partial' / attempts
 --   partial_low   low(partial_rate)   95 % interval of partial_rate
 --   partial_high  high(partial_rate)  95 % interval of partial_rate
---   cut_off       aside               attempts that did not end by themselves: cancelled by a deadline, abandoned or lost
+--   cut_off       aside               attempts that did not end by themselves: cancelled by a deadline, lost, or a stream left before its first item
 --   cut_off_share  share               cut_off / (attempts + cut_off)
 --   cut_off_low   low(cut_off_share)   95 % interval of cut_off_share
 --   cut_off_high  high(cut_off_share)  95 % interval of cut_off_share

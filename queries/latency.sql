@@ -2,7 +2,7 @@
 --
 -- One row per group. A duration is the time in the tool alone, without the wait for a person and without the time that a
 -- consumer held a stream. Finished attempts with a duration count, successes and failures alike (group by status to
--- separate them). An attempt that was cut off (cancelled by a deadline, abandoned or lost) took at least its duration: it is a
+-- separate them). An attempt that was cut off (cancelled by a deadline, lost, or a stream left before its first item) took at least its duration: it is a
 -- censored time, which can only raise a percentile (Kaplan and Meier 1958). A percentile that so many cut-off attempts leave open is at_least:
 -- it says the longest duration seen, and its interval has no upper end. Left out are other attempts that did not finish, and results
 -- from a cache, because the tool did not run.

@@ -34,7 +34,7 @@
 --   p95              ms                   95th percentile of the time in the tool, without results from a cache; a cut-off attempt took at least its time: see latency
 --   p95_low          low(p95)             95 % interval of p95 from order statistics; NULL if unbounded
 --   p95_high         high(p95)            95 % interval of p95
---   cut_off          aside                attempts that did not end by themselves: cancelled by a deadline, abandoned or lost
+--   cut_off          aside                attempts that did not end by themselves: cancelled by a deadline, lost, or a stream left before its first item
 --   cut_off_share    share                cut_off / (attempts + cut_off)
 --   cut_off_low      low(cut_off_share)   95 % interval of cut_off_share
 --   cut_off_high     high(cut_off_share)  95 % interval of cut_off_share

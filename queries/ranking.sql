@@ -64,7 +64,7 @@
 --   code             text                   error code of most failed calls since changed_at, without a change of all failed calls
 --   message          text                   error message of the last failed call with that code, at most 500 characters
 --   last_called_at   time                   start of the last finished or cut-off attempt
---   cut_off          aside                  attempts that did not end by themselves: cancelled by a deadline, abandoned or lost
+--   cut_off          aside                  attempts that did not end by themselves: cancelled by a deadline, lost, or a stream left before its first item
 --   cut_off_share    share                  cut_off / (attempts + cut_off)
 --   cut_off_low      low(cut_off_share)     95 % interval of cut_off_share
 --   cut_off_high     high(cut_off_share)    95 % interval of cut_off_share

@@ -67,5 +67,5 @@ SELECT
     CASE WHEN failed OR cut_off THEN coalesce(code, '') END AS bad_code,
     CASE WHEN failed OR cut_off THEN left(error_message, 200) END AS bad_message
 FROM facts
-WHERE {window} AND is_last AND (finished OR cut_off AND NOT (ending = 'abandoned' AND first_item_ms IS NOT NULL))
+WHERE {window} AND is_last AND (finished OR cut_off)
 ORDER BY started_at, attempt, span_id

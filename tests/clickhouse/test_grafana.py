@@ -72,7 +72,9 @@ def failed(call: ToolCall) -> bool:
 
 
 def cut(call: ToolCall) -> bool:
-    return call.ending in ("abandoned", "lost") or (call.ending, call.code) == ("cancelled", "TIMEOUT")
+    if call.ending == "abandoned":
+        return call.first_item_ms is None
+    return call.ending == "lost" or (call.ending, call.code) == ("cancelled", "TIMEOUT")
 
 
 def time(call: ToolCall) -> datetime:

@@ -62,12 +62,13 @@ def test_other_cancellations_say_nothing_about_the_tool(engine, make, other):
 @pytest.mark.parametrize("seed", range(8))
 def test_no_share_of_cut_off_attempts_is_above_1(engine, make, seed):
     draw = random.Random(seed)
-    kinds = ["ok", "error", "TIMEOUT", "CANCELLED", None, "abandoned", "lost"]
+    kinds = ["ok", "error", "TIMEOUT", "CANCELLED", None, "abandoned", "left", "lost"]
     endings = draw.choices(kinds, [draw.random() for _ in kinds], k=draw.randrange(1, 30))
     known = {
         "ok": {},
         "error": {"status": "error", "code": "TIMEOUT"},
         "abandoned": {"status": None, "ending": "abandoned"},
+        "left": {"status": None, "ending": "abandoned", "first_item_ms": 3.0},
         "lost": {"status": None, "ending": "lost"},
     }
     con = engine(

@@ -73,11 +73,11 @@ class Verdict:
 
 def tools_verdict(ranking: QueryResult, incidents: QueryResult) -> Verdict:
     """Return what the results of ``ranking`` and ``incidents``, both by tool, say about the tools in them."""
-    rows = [row for row in ranking.dicts() if row["calls"]]
+    rows = [row for row in ranking.dicts() if row["calls"] or is_hanging(row)]
     if not rows:
         return Verdict("empty", (Sentence((Clause("nothing"),)),))
     open_incidents = _open_incidents(incidents)
-    failing = [row for row in rows if is_failing(row) or row["tool"] in open_incidents]
+    failing = [row for row in rows if needs_attention(row) or row["tool"] in open_incidents]
     sentences = [_failing(row, open_incidents.get(row["tool"])) for row in failing[:_MAX_FAILING]]
     if len(failing) > _MAX_FAILING:
         names = [shortened(visible_name(str(row["tool"]))) for row in failing[_MAX_FAILING:]]
@@ -103,6 +103,11 @@ def is_hanging(row: Row) -> bool:
     return (row["cut_off_low"] or 0) > _FEW_CUT_OFF and row["attempts"] + row["cut_off"] >= MIN_N
 
 
+def needs_attention(row: Row) -> bool:
+    """Whether a row of ``ranking`` is that of a tool that fails more than its baseline, fails now, or hangs."""
+    return is_failing(row) or is_hanging(row)
+
+
 def _open_incidents(incidents: QueryResult) -> dict[str, Row]:
     return {
         row["tool"]: row
@@ -114,6 +119,11 @@ def _open_incidents(incidents: QueryResult) -> dict[str, Row]:
 
 def _failing(row: Row, incident: Row | None) -> Sentence:
     changed, tool = row["changed_at"], str(row["tool"])
+    if is_hanging(row) and not is_failing(row) and incident is None:
+        limits = {"low": Figure(row["cut_off_low"], "share"), "high": Figure(row["cut_off_high"], "share")}
+        counts = {"cut_off": _count(row["cut_off"]), "n": _count(row["attempts"] + row["cut_off"])}
+        clause = Clause("hangs", {"tool": Figure(row["tool"], "text"), **counts, **limits})
+        return Sentence((clause,), (Link("tool", {"name": tool}),))
     clauses = [_rise(row)]
     if changed is not None:
         clauses.append(Clause("since", {"changed_at": Figure(changed, "time")}))

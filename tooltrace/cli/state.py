@@ -25,7 +25,19 @@ from tooltrace.store.result import QueryResult, limited, with_columns_at
 _TOOLS = 8
 _FINDINGS = 8
 """Findings that are printed; the others are counted."""
-_COLUMNS = ("tool", "failed_calls", "calls", "rate", "low", "high", "changed_at", "version_since", "code", "message")
+_COLUMNS = (
+    "tool",
+    "failed_calls",
+    "cut_off",
+    "calls",
+    "rate",
+    "low",
+    "high",
+    "changed_at",
+    "version_since",
+    "code",
+    "message",
+)
 
 
 @click.command(

@@ -30,7 +30,7 @@ KINDS: Final[Mapping[str, Severity]] = {
 }
 """Every kind of finding, with its severity.
 
-``broken``: the last calls all failed; ``cut_off``: they were cancelled by a deadline, abandoned or lost; ``regressed``: the rate rose and
+``broken``: the last calls all failed; ``cut_off``: they were cancelled by a deadline, lost, or streams that were left before their first item; ``regressed``: the rate rose and
 has not come back; ``chronic``: it was bad all along; ``misused``: the same, by failures of the caller; ``slow``: as slow as its own
 timeout, or slower than before; ``useless_retries``: another attempt hardly ever helps; ``overconfident``, ``underconfident``: the
 confidence does not agree with the labels; ``looping``: conversations are stuck in equal calls; ``hidden``: the model did not see

@@ -10,7 +10,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from tooltrace.analysis.message import row_message_parts
-from tooltrace.analysis.verdict import is_failing
+from tooltrace.analysis.verdict import needs_attention
 from tooltrace.report import sections
 from tooltrace.report.audit_matrix import audit_matrix
 from tooltrace.report.build import Report, SectionResult
@@ -128,7 +128,7 @@ def _environment() -> Environment:
         chart_data=chart_data,
         data_json=data_json,
         rounded=rounded,
-        failing=is_failing,
+        failing=needs_attention,
         message_parts=row_message_parts,
         zip=zip,
     )

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from tooltrace.analysis.message import row_message_parts
-from tooltrace.analysis.verdict import is_failing
+from tooltrace.analysis.verdict import needs_attention
 from tooltrace.errors import BadParameter
 from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.texts import MASK
@@ -89,7 +89,7 @@ def _environment() -> Environment:
         quoted=lambda text: shlex.quote(str(text)),
         later=lambda time, seconds: time + timedelta(seconds=seconds),
         field=lambda time: time.isoformat(timespec="seconds"),
-        failing=is_failing,
+        failing=needs_attention,
         message_parts=row_message_parts,
         zip=zip,
     )
