@@ -20,7 +20,7 @@ from tooltrace.analysis.evidence import (
     steps_statement,
 )
 from tooltrace.analysis.parameters import Time
-from tooltrace.analysis.verdict import is_failing
+from tooltrace.analysis.verdict import surely_fails
 from tooltrace.statistics.shares import Proportion, failed_proportion, proportion_of
 from tooltrace.store.base import QuerySession, StoreBackend
 
@@ -53,8 +53,7 @@ class ToolAdvice:
     @property
     def is_failing(self) -> bool:
         """Whether more calls fail than usual, and there are enough calls to say so."""
-        row = self.ranking
-        return row is not None and bool(row["calls"]) and is_failing(row) and not row["too_few"]
+        return self.ranking is not None and surely_fails(self.ranking)
 
 
 def advise(

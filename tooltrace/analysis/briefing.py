@@ -12,7 +12,7 @@ from typing import Any, Final
 from tooltrace.analysis.advice import NOW, ToolAdvice, advise_in
 from tooltrace.analysis.catalog import find
 from tooltrace.analysis.parameters import Time
-from tooltrace.analysis.verdict import Row, is_failing, is_hanging
+from tooltrace.analysis.verdict import is_hanging, surely_fails
 from tooltrace.core.plural import format_count
 from tooltrace.core.visible import visible_evidence
 from tooltrace.errors import BadParameter
@@ -62,7 +62,7 @@ def briefing(
         failing = [
             row["tool"]
             for row in session.query(statement).dicts()
-            if (_fails(row) or is_hanging(row)) and (only is None or row["tool"] in only)
+            if (surely_fails(row) or is_hanging(row)) and (only is None or row["tool"] in only)
         ]
         return briefing_text([advise_in(session, tool, since=since) for tool in failing[:MAX_TOOLS]], tokens, only)
 
@@ -86,10 +86,6 @@ def briefing_text(found: Iterable[ToolAdvice], tokens: int, tools: Iterable[str]
     return "\n".join([HEADING, *lines]) if lines else ""
 
 
-def _fails(row: Row) -> bool:
-    return bool(row["calls"]) and is_failing(row) and not row["too_few"]
-
-
 def _lines(advice: ToolAdvice, tools: Iterable[str] | None) -> Iterator[str]:
     row = advice.ranking
     assert row is not None
@@ -100,7 +96,7 @@ def _lines(advice: ToolAdvice, tools: Iterable[str] | None) -> Iterator[str]:
             f"- {_quoted(advice.tool)} hangs: {row['cut_off']} of {seen} were cut off before they ended "
             f"({_percent(row['cut_off_low'])} to {_percent(row['cut_off_high'])})."
         )
-        if not _fails(row):
+        if not surely_fails(row):
             return
     yield (
         f"- {_quoted(advice.tool)} fails more than usual: {row['failed_calls']} of {format_count(row['calls'], 'call')} failed "

@@ -48,7 +48,7 @@ _FACTS: Final = re.compile(r"\b(FROM|JOIN) facts\b")
 
 def is_gather(text: str) -> bool:
     """Whether ``text`` has a placeholder of this module."""
-    _, sql = _apart(text)
+    _, sql = heading_and_sql(text)
     return "{by}" in sql or "{window}" in sql or _SUMS.search(sql) is not None
 
 
@@ -73,7 +73,7 @@ def render(
 
     ``side``: the dimension whose values are compared; ``within``: those that do not split a history.
     """
-    heading, text = _apart(text)
+    heading, text = heading_and_sql(text)
     # dates compare with the value as text
     text = text.replace("{side}", f"CAST({(side or DIMENSIONS['version']).name} AS VARCHAR)")
     if not chosen:
@@ -93,7 +93,7 @@ def _listed(placeholder: re.Pattern[str], text: str, dimensions: Collection[Dime
     return placeholder.sub(lambda found: names + (found[1] or "") if names else "", text)
 
 
-def _apart(text: str) -> tuple[str, str]:
+def heading_and_sql(text: str) -> tuple[str, str]:
     """Return the heading of a file, and its SQL."""
     found = _HEADING.match(text)
     end = found.end() if found else 0

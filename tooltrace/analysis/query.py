@@ -135,7 +135,7 @@ class Query:
         }
         literals = {name: literal(value) for name, value in _with_sides(values, comparison).items()}
         sql = _TOKEN.sub(lambda token: literals.get(token[1] or "", token[0]), self.render(by, comparison=comparison))
-        heading, body = _parted(sql)
+        heading, body = gather.heading_and_sql(sql)
         note = describe(self)
         return f"{heading}-- {note}\n{body}" if note else sql
 
@@ -180,13 +180,6 @@ def _with_sides(values: dict[str, ParamValue], comparison: Comparison | None) ->
     if comparison is None:
         return values
     return {name: value for name, value in values.items() if name not in (*SIDES, *WINDOW)} | comparison.bound
-
-
-def _parted(sql: str) -> tuple[str, str]:
-    """Return the heading of ``sql``, its leading lines of comments, and what follows."""
-    lines = sql.splitlines(keepends=True)
-    end = next((at for at, line in enumerate(lines) if not line.startswith("--")), len(lines))
-    return "".join(lines[:end]), "".join(lines[end:])
 
 
 def load(path: Path) -> Query:

@@ -103,6 +103,11 @@ def is_hanging(row: Row) -> bool:
     return (row["cut_off_low"] or 0) > _FEW_CUT_OFF and row["attempts"] + row["cut_off"] >= MIN_N
 
 
+def surely_fails(row: Row) -> bool:
+    """Whether it is failing, and there are enough calls to say so."""
+    return bool(row["calls"]) and is_failing(row) and not row["too_few"]
+
+
 def needs_attention(row: Row) -> bool:
     """Whether a row of ``ranking`` is that of a tool that fails more than its baseline, fails now, or hangs."""
     return is_failing(row) or is_hanging(row)

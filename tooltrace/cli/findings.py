@@ -8,7 +8,7 @@ import click
 
 from tooltrace.cli.options import FORMATS, examples, history_options, output_options, place_option, tool_option
 from tooltrace.cli.wrapping import echo_sentence
-from tooltrace.diagnosis.diagnose import diagnose
+from tooltrace.diagnosis.diagnose import diagnose_store
 from tooltrace.diagnosis.finding import Finding, as_result
 from tooltrace.store.base import StoreBackend
 
@@ -28,7 +28,7 @@ def findings(*, since: str | None, until: str | None, tool: str | None, form: st
 
     The whole history is read: a tool that broke 9 days ago is broken, whatever the range. --since leaves out what ended before it.
     """
-    found = diagnose(since, until=until, tool=tool, store=store)
+    found = diagnose_store(store, since, until=until, tool=tool)
     if form != "table":
         from tooltrace.cli.output import write
 

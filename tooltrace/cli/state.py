@@ -13,7 +13,7 @@ from tooltrace.cli.options import examples, history_options, place_option
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.wrapping import echo_command, echo_sentence
 from tooltrace.core.plural import format_count
-from tooltrace.diagnosis.diagnose import diagnose
+from tooltrace.diagnosis.diagnose import diagnose_store
 from tooltrace.diagnosis.finding import Finding
 from tooltrace.diagnosis.wording import moment
 from tooltrace.errors import StoreMissing
@@ -61,7 +61,7 @@ def state(*, since: str | None, until: str | None, store: StoreBackend) -> None:
     params = {name: value for name, value in window.range().params.items() if name == "since" or until}
     click.echo(clean(f"Store {store}. {window.sentence(words)}"))
     ranking = query_store(store, "ranking", **params)
-    found = [one for one in diagnose(window.since, until=until, store=store) if one.severity != "note" or not one.open]
+    found = [one for one in diagnose_store(store, window.since, until=until) if one.severity != "note" or not one.open]
     echo_sentence(_summary(found, ranking))
     print_findings(found[:_FINDINGS])
     if len(found) > _FINDINGS:

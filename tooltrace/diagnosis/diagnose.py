@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -13,7 +13,7 @@ from tooltrace.analysis.evidence import alternatives, attempts_statement, steps_
 from tooltrace.analysis.parameters import Time
 from tooltrace.core.plural import format_count
 from tooltrace.diagnosis.failures import failure_findings
-from tooltrace.diagnosis.finding import Cost, Finding, Numbers
+from tooltrace.diagnosis.finding import Finding, Numbers
 from tooltrace.diagnosis.trust import confidence_findings, hidden_findings, source_findings
 from tooltrace.diagnosis.waste import loop_findings, retry_findings, slow_findings
 from tooltrace.diagnosis.wording import name, percent
@@ -43,13 +43,19 @@ def diagnose(
     this time. ``until``: the diagnosis at this time. ``tool``: findings about this tool only. ``store``: another store than the
     configured one. Raises BadParameter, StoreError.
     """
+    config.wait_until_written()
+    return diagnose_store(open_store(config.queried_store(store)), since, until=until, tool=tool)
+
+
+def diagnose_store(
+    store: StoreBackend, since: Time | None = None, *, until: Time | None = None, tool: str | None = None
+) -> list[Finding]:
+    """Return the same of ``store``, without waiting for the calls of this process."""
     start = find("failure_rate").bind(since=since, until=until)["since"]
     assert start is None or isinstance(start, datetime)
-    config.wait_until_written()
-    opened = open_store(config.queried_store(store))
-    if not opened.exists():
+    if not store.exists():
         return []
-    with opened.session() as session:
+    with store.session() as session:
         found = diagnose_in(session, until=until)
     return [one for one in found if _is_within(one, start) and (tool is None or tool in one.tools)]
 
@@ -102,8 +108,8 @@ def _with_alternative(session: QuerySession, finding: Finding) -> Finding:
 
 def _lost(session: QuerySession) -> Iterator[Finding]:
     """Yield the records that could not be stored."""
-    lost: Iterable[dict[str, Any]] = session.query(Statement(name="losses", sql=_LOSSES)).dicts()
-    reasons = {row["reason"]: int(row["lost"] or 0) for row in lost}
+    rows = session.query(Statement(name="losses", sql=_LOSSES)).dicts()
+    reasons = {row["reason"]: int(row["lost"] or 0) for row in rows}
     total = sum(reasons.values())
     if total:
         most = next(iter(reasons))
@@ -114,5 +120,4 @@ def _lost(session: QuerySession) -> Iterator[Finding]:
             next_step="Give the disk space, or the queue more room: configure(queue_size=…).",
             query="doctor",
             numbers=Numbers(float(total), None, None, total),
-            cost=Cost(),
         )

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tooltrace.core.plural import format_count
 from tooltrace.diagnosis.finding import Cost, Finding, Numbers
-from tooltrace.diagnosis.wording import limits, moment, name, names, percent, quoted
+from tooltrace.diagnosis.wording import duration, limits, moment, name, names, percent, quoted
 from tooltrace.statistics.shares import wilson
 
 UNREAD: Final = 0.5
@@ -26,25 +26,14 @@ Row = Mapping[str, Any]
 def failure_findings(states: Iterable[Row]) -> list[Finding]:
     """Return what the rows of ``states``, by tool, say: tools that fail from one cause as one finding."""
     rows = list(states)
-    found = [finding for row in rows for finding in _of_row(row)]
-    return [*_one_cause(found), *_unread([row for row in rows if row["state"] != "recovered"])]
+    new = [_new(row) for row in rows if row["state"] == "new"]
+    failing = [_failing(row) for row in rows if row["state"] not in ("new", "fine")]
+    return [*_one_cause(failing), *new, *_unread([row for row in rows if row["state"] != "recovered"])]
 
 
-def _of_row(row: Row) -> list[Finding]:
-    state, findings = row["state"], []
-    if state in ("broken", "regressed", "recovered", "chronic"):
-        findings.append(_failing(row))
-    elif state == "new":
-        findings.append(
-            _finding(
-                row,
-                "new",
-                f"{name(row['tool'])} is new: {format_count(row['calls'], 'call')} since {moment(row['since'])}, "
-                "nothing to compare with yet.",
-                "Call it more often, or label some of its results.",
-            )
-        )
-    return findings
+def _new(row: Row) -> Finding:
+    sentence = f"{name(row['tool'])} is new: {format_count(row['calls'], 'call')} since {moment(row['since'])}, nothing to compare with yet."
+    return _finding(row, "new", sentence, "Call it more often, or label some of its results.")
 
 
 def _failing(row: Row) -> Finding:
@@ -56,7 +45,7 @@ def _failing(row: Row) -> Finding:
     if row["state"] == "recovered":
         sentence = f"{tool}: {rate} {verb}{interval} from {moment(row['since'])} to {moment(row['until'])}"
     elif row["bad_in_a_row"] and row["bad_in_a_row"] == row["bad"]:
-        sentence = f"{tool} {_verb(kind)} in each of its last {format_count(row['bad_in_a_row'], 'call')}, {since}"
+        sentence = f"{tool} {verb} in each of its last {format_count(row['bad_in_a_row'], 'call')}, {since}"
     elif row["usual_calls"]:
         sentence = f"{tool}: {rate} {verb}{interval} {since}"
     else:
@@ -68,7 +57,7 @@ def _failing(row: Row) -> Finding:
     if row["message"]:
         sentence += f" {quoted(row['message'])}"
     if row["usual_calls"]:
-        sentence += f"; before, {percent(row['usual_rate'])} of {row['usual_calls']:,} did"
+        sentence += f"; before, {percent(row['usual_rate'])} of {row['usual_calls']:,}"
     elif row["bad"] == row["calls"]:
         sentence += "; it has never worked"
     return _finding(row, kind, f"{sentence}.", _next_step(row, kind))
@@ -83,18 +72,13 @@ def _kind(row: Row) -> str:
     return "regressed" if row["state"] == "recovered" else str(row["state"])
 
 
-def _verb(kind: str) -> str:
-    return "did not finish" if kind == "cut_off" else "failed"
-
-
 def _next_step(row: Row, kind: str) -> str:
     if row["state"] == "recovered":
         return "Nothing: it has come back."
     if row["version_before"]:
         return f"Roll back to version {name(row['version_before'])}, or see what {name(row['version_since'])} changed."
     if kind == "cut_off":
-        late = row["timeout_ms"]
-        after = "" if late is None else f" after about {late / 1000:.3g} s"
+        after = "" if row["timeout_ms"] is None else f" after about {duration(row['timeout_ms'])}"
         return (
             f"Find out what it waits for: it is given up{after}. A timeout inside the tool gives an error with a cause."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from tooltrace.diagnosis.diagnose import diagnose
+from tooltrace.diagnosis.diagnose import diagnose_store
 from tooltrace.diagnosis.finding import as_result
 from tooltrace.mcp_server.answer import table_answer
 from tooltrace.mcp_server.served_store import ServedStore
@@ -13,7 +13,7 @@ from tooltrace.mcp_server.tools import TOOL, Caller, ServedTool, limit
 
 
 async def _findings(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
-    find = partial(diagnose, tool=given["tool"], store=store.store)
+    find = partial(diagnose_store, store.store, tool=given["tool"])
     return table_answer(
         as_result(await store.run(find)),
         {"order": "the most urgent first, then by cost; severity problem, warning or note"},

@@ -50,7 +50,7 @@ def percentile_limits(
     low = percentile((below - 1) / (n - 1), grid) if below >= 1 else None
     high = percentile(above / (n - 1), grid) if above < n else None
     # infinite where cut-off items leave it open
-    return (low), (None if high is None or not math.isfinite(high) else high)
+    return low, None if high is None or math.isinf(high) else high
 
 
 def _most_below(n: int, p: float, comparisons: int) -> int:

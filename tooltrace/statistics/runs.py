@@ -7,6 +7,7 @@ the history: how many runs as improbable as this one would they produce?
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -14,6 +15,10 @@ from tooltrace.statistics.arrays import Counts, Flags, Numbers, log_gamma, sums_
 
 MIN_CLUSTERS = 5
 """Clusters of several attempts below which their variance is not known."""
+MIN_RUN: Final = 3
+"""Bad items in a row below which nothing is failing now."""
+MAX_RUNS: Final = 0.05
+"""Expected number of such runs by chance above which nothing is failing now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,14 @@ class Incidents:
     """Expected number of incidents as improbable as this one, at the rate of the other attempts; NaN without others."""
     by_bursts: Numbers
     """Expected number with as many failures, if a failure is followed by another one as often as elsewhere; NaN likewise."""
+
+
+def expected_runs(run: int, others: float, rate: float, effect: float = 1.0) -> float:
+    """Return how many runs of ``run`` hits chance makes beside ``others`` items, ``(1 + (n - r)(1 - p)) p^r``.
+
+    ``rate``: of a hit. The hits of a run count as ``run / effect`` independent ones. Source: Feller 1968, volume 1, XIII.7.
+    """
+    return float((1 + others * (1 - rate)) * rate ** (run / effect))
 
 
 def find_incidents(failed: Flags, clusters: Counts, *, failing: int = 3, recovering: int = 2) -> Incidents:

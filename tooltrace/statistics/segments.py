@@ -13,6 +13,7 @@ import numpy as np
 
 from tooltrace.statistics.arrays import Counts, Numbers, cluster_sums
 from tooltrace.statistics.changes import Dependence, find_change, measure_dependence, one_rate_evidence
+from tooltrace.statistics.runs import MAX_RUNS, MIN_RUN, expected_runs
 from tooltrace.statistics.shares import Proportion, interval
 
 LIKELIER: Final = 20.0
@@ -23,10 +24,6 @@ MAX_OUTAGES: Final = 4
 """Outages that are told apart from dependence of the items."""
 OUTAGES: Final = (0.3, 0.6, 0.95)
 """Rates during an outage that are looked for."""
-MIN_RUN: Final = 3
-"""Bad items in a row below which nothing is failing now."""
-MAX_RUNS: Final = 0.05
-"""Expected number of such runs by chance above which nothing is failing now."""
 
 
 class Segment(NamedTuple):
@@ -56,8 +53,6 @@ class State(NamedTuple):
     """Bad items in a row until now, if chance explains fewer; else 0."""
     past: list[Episode]
     """The times of a higher rate that have ended."""
-    effect: float
-    """Items that say as much as one independent item."""
 
 
 def find_state(times: Numbers, hits: Numbers, clusters: Counts, *, histories: int = 1) -> State:
@@ -81,7 +76,7 @@ def find_state(times: Numbers, hits: Numbers, clusters: Counts, *, histories: in
     if _is_chance(run, segments, None if began is None else usual, effect, histories):
         run = 0
     first = began if began is not None else len(hits) - run if run else segments[-1].first
-    return State(first, None if began is None else usual, run, past, effect)
+    return State(first, None if began is None else usual, run, past)
 
 
 def find_segments(
@@ -119,10 +114,15 @@ def is_worse(now: Segment, before: Segment, effect: float = 1.0) -> bool:
     """Whether the rate of ``now`` is above that of ``before``: by ``MIN_RISE``, and two rates are likelier than one."""
     if now.found.share - before.found.share < MIN_RISE:
         return False
-    hits = np.array([before.found.k, now.found.k], dtype=float)
-    counts = np.array([before.found.n, now.found.n], dtype=float)
-    two = sum(one_rate_evidence(hits[at : at + 1], effect, counts[at : at + 1]) for at in (0, 1))
-    return two - one_rate_evidence(hits, effect, counts) > math.log(LIKELIER)
+    evidence = _two_rates_evidence((before.found.k, before.found.n), (now.found.k, now.found.n), effect)
+    return evidence > math.log(LIKELIER)
+
+
+def _two_rates_evidence(one: tuple[float, float], other: tuple[float, float], effect: float) -> float:
+    """Return how much likelier two rates of ``(hits, items)`` are than one (natural log)."""
+    hits, items = np.array([one, other], dtype=float).T
+    apart = sum(one_rate_evidence(hits[at : at + 1], effect, items[at : at + 1]) for at in (0, 1))
+    return apart - one_rate_evidence(hits, effect, items)
 
 
 def _levels(hits: Numbers) -> Numbers:
@@ -132,17 +132,16 @@ def _levels(hits: Numbers) -> Numbers:
     """
     parts = [(0, len(hits))]
     for _ in range(MAX_OUTAGES):
-        found = max(
-            ((_outage(hits[first:end]), first, end) for first, end in parts), key=lambda one: one[0][0], default=None
+        (evidence, cuts), first, end = max(
+            ((_outage(hits[first:end]), first, end) for first, end in parts), key=lambda found: found[0][0]
         )
-        if found is None or found[0][0] <= 0:
+        if evidence <= 0:
             break
-        (_, cuts), first, end = found
         parts.remove((first, end))
         parts += itertools.pairwise([first, *(first + at for at in cuts), end])
     levels = np.empty(len(hits))
     for first, end in parts:
-        levels[first:end] = hits[first:end].mean() if end > first else 0.0
+        levels[first:end] = hits[first:end].mean()
     return levels
 
 
@@ -156,7 +155,6 @@ def _outage(hits: Numbers, effect: float = 1.0) -> tuple[float, list[int]]:
     best: tuple[float, list[int]] = (-math.inf, [])
     if not 0 < k < n:
         return best
-    one = one_rate_evidence(hits, effect) + math.log(n * (n - 1) / 2)
     for rate in OUTAGES:
         if rate <= 1.5 * k / n:
             continue
@@ -165,11 +163,8 @@ def _outage(hits: Numbers, effect: float = 1.0) -> tuple[float, list[int]]:
         end = int(np.argmax(level - np.minimum.accumulate(level)))
         first = int(np.argmin(level[: end + 1]))
         inside = float(hits[first:end].sum())
-        two = sum(
-            one_rate_evidence(np.array([bad]), effect, np.array([items]))
-            for bad, items in ((inside, float(end - first)), (k - inside, float(n - end + first)))
-        )
-        best = max(best, (two - one, [at for at in (first, end) if 0 < at < n]))
+        evidence = _two_rates_evidence((inside, end - first), (k - inside, n - end + first), effect)
+        best = max(best, (evidence - math.log(n * (n - 1) / 2), [at for at in (first, end) if 0 < at < n]))
     return best
 
 
@@ -182,21 +177,18 @@ def _run(hits: Numbers) -> int:
 def _is_chance(run: int, segments: list[Segment], usual: Segment | None, effect: float, histories: int) -> bool:
     """Whether a run of hits at the end is too short, or expected ``MAX_RUNS`` times or more by chance.
 
-    ``(1 + (n - r)(1 - p)) p^r`` runs of r hits are expected in n items (Feller 1968, XIII.7), r counted in independent ones. ``p``: the
-    upper limit of the rate before the run, in the newest segment or in the usual one.
+    The rate that explains it is the upper limit of that before the run, in the newest segment or in the usual one.
     """
     if run < MIN_RUN:
         return True
     now = segments[-1]
-    rest = [usual.found] if usual else []
+    highest = [usual.found.high] if usual else []
     n, k = now.found.n - run, now.found.k - run
     if n > 0:
-        low_high = interval(k, n, max(n / effect, 1e-9))
-        rest.append(Proportion(k, n, *low_high, now.found.clusters, effect))
+        highest.append(interval(k, n, max(n / effect, 1e-9))[1])
     elif usual is None and len(segments) > 1:
-        rest.append(segments[-2].found)
-    if not rest:
+        highest.append(segments[-2].found.high)
+    if not highest:
         return False  # nothing has ever worked
-    p = max(found.high for found in rest)
     others = sum(one.found.n for one in segments) - run
-    return bool((1 + others * (1 - p)) * p ** (run / effect) * histories >= MAX_RUNS)
+    return expected_runs(run, others, max(highest), effect) * histories >= MAX_RUNS

@@ -18,10 +18,6 @@ ADDED: Final = 20
 """Additional calls of each baseline, so that a short history has little weight."""
 LIKELIER: Final = 20
 """How many times as likely a change must be as a constant rate, for each of its possible times."""
-MIN_RUN: Final = 3
-"""Failed calls in a row below which a tool is not failing now."""
-MAX_RUNS: Final = 0.05
-"""Expected number of such runs by chance above which it is not failing now either."""
 
 
 class Baseline(NamedTuple):
@@ -200,10 +196,11 @@ def _independent(rate: ClusterSums) -> float:
 
 
 def _is_beyond_chance(run: int, rate: ClusterSums, usual: Baseline, causes: RowDict) -> bool:
-    """Whether so many failed calls in a row are expected fewer than MAX_RUNS times, at the baseline and at the rate before.
+    """Whether so many failed calls in a row are expected fewer than MAX_RUNS times, at the baseline and at the rate before."""
+    if not run:
+        return False
+    from tooltrace.statistics.runs import MAX_RUNS, MIN_RUN, expected_runs
 
-    (1 + (n - r)(1 - p)) p^r runs of r failures are expected in n calls, r counted in independent ones.
-    """
     if run < MIN_RUN:
         return False
     effect, rest = _independent(rate), rate.n - run
@@ -211,7 +208,7 @@ def _is_beyond_chance(run: int, rate: ClusterSums, usual: Baseline, causes: RowD
     if causes["changed_at"] is None:
         before = interval(rate.s - run, rest, max(rest / effect, 1e-9))[1] if rest else None
     p = max(usual.top_high, before or 0.0)
-    return bool((1 + rest * (1 - p)) * p ** (run / effect) < MAX_RUNS)
+    return expected_runs(run, rest, p, effect) < MAX_RUNS
 
 
 def _change(parts: list[RowDict], rate: ClusterSums) -> float | None:
