@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 import tooltrace as tt
+from tests.stores import create_new_stores
 from tooltrace.cli import cli
 from tooltrace.exporters.atomic_file import AtomicFile
 from tooltrace.store.files.paths import StorePaths
@@ -134,8 +135,9 @@ def test_a_killed_download_leaves_its_file_where_forgetting_and_the_next_process
 
 
 @pytest.fixture
-def modes(tmp_path: Path) -> Iterator[dict[str, int]]:
+def modes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
     """The widest permissions that any file below the test's folder had at any moment, for files that others could read."""
+    create_new_stores(monkeypatch)  # the tests' copies of an empty store are readable until their permissions are set
     seen: dict[str, int] = {}
     done = threading.Event()
 
