@@ -9,7 +9,7 @@ from zlib import crc32
 
 from docs.markdown import table
 from tooltrace.core.fields import Field, fields_of
-from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, SavedQuery, Span, ToolCall
+from tooltrace.core.records import Begun, Correction, Gate, Loss, Message, Outcome, Record, SavedQuery, Span, ToolCall
 from tooltrace.redact.snapshot import Json
 from tooltrace.store.journal.line_format import KINDS, WIRE_NAMES, LineError, decode, encode
 
@@ -30,6 +30,7 @@ TABLES: Final = {
     "loss": "losses",
     "span": "spans",
     "query": "saved_queries",
+    "begun": "begun",
 }
 """The table of the store that has the records of each kind."""
 
@@ -98,6 +99,10 @@ RECORDS: Final[dict[str, Record]] = {
     "a message to the model": Message(call_id="call_7", sha256="0" * 64, length=5, error=False, at=AT, text="first"),
     "a question to a person": Gate(call_id="call_9", span_id="c0ffee0000000001", kind="confirmation", asked_at=AT),
     "a corrected reading": Correction(span_id=SPAN, status="success", labeler="ann", corrected_at=AT),
+    "a call that runs": Begun(
+        tool="fetch", call_id="call_10", trace_id=TRACE, span_id="c0ffee0000000002", started_at=AT,
+        arguments=Json('{"url":"https://example.org/large"}'), host="laptop", pid=4711,
+    ),
     "a saved query": SavedQuery(name="failures by tool", sql="FROM tool_calls", saved_by="ann", saved_at=AT),
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from opentelemetry.sdk.resources import OTELResourceDetector
 
 from tooltrace.core.lru import LruMap
-from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, SavedQuery, Span, ToolCall
+from tooltrace.core.records import Begun, Correction, Gate, Loss, Message, Outcome, Record, SavedQuery, Span, ToolCall
 from tooltrace.otel import attributes as names
 from tooltrace.otel.log_codec import exception_log, to_log
 from tooltrace.otel.span_codec import encode, encode_span
@@ -57,13 +57,13 @@ class RecordEncoder:
     def log(self, record: Record) -> LogData | None:
         """Return the log event of ``record``: the exception of a call that raised, or a record that is not a span.
 
-        A saved query is not telemetry, and has none.
+        A saved query is not telemetry, and a call that runs is sent with its end: they have none.
         """
         if isinstance(record, ToolCall):
             self._remember(record)
             data = exception_log(record)
             return data and replace(data, resource=self._resource(data.resource, record.recorder_version))
-        if isinstance(record, Span | SavedQuery):
+        if isinstance(record, Span | SavedQuery | Begun):
             return None
         if isinstance(record, Loss) and record.reason.startswith(DELIVERY_REASON_PREFIX):
             return None

@@ -40,6 +40,7 @@ def test_a_store_in_use(store: StorePaths, write: Any, call: Any) -> None:
         "losses": 1,
         "spans": 0,
         "saved_queries": 0,
+        "begun": 0,
     }
     assert (seen.live_journals, seen.dead_journals) == (1, 1)
     assert (seen.unfolded_files, seen.unfolded_lines) == (2, 3)

@@ -9,7 +9,7 @@ import orjson
 from msgspec.structs import replace
 
 from tooltrace.core.fields import Field, fields_of
-from tooltrace.core.records import RECORD_TYPES, Record, ToolCall
+from tooltrace.core.records import RECORD_TYPES, Begun, Record, ToolCall
 from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.sanitizer import Sanitizer
@@ -45,7 +45,7 @@ def redact_fields(record: Record, fields: dict[str, Field], redactions: Sequence
     sanitizer = Sanitizer(redactions, limit)
     redacted = {name: redact_field(sanitizer, fields[name], value) for name, value in texts.items()}
     changed: dict[str, Any] = {name: value for name, value in redacted.items() if value != texts[name]}
-    if isinstance(record, ToolCall) and changed:
+    if isinstance(record, ToolCall | Begun) and changed:
         changed |= _marks(record, sanitizer)
     return replace(record, **changed) if changed else record
 
@@ -60,7 +60,7 @@ def redact_field(sanitizer: Sanitizer, field: Field, value: str) -> str | None:
     return MASK if redacted is None and not field.nullable else redacted
 
 
-def _marks(call: ToolCall, sanitizer: Sanitizer) -> dict[str, Any]:
+def _marks(call: ToolCall | Begun, sanitizer: Sanitizer) -> dict[str, Any]:
     """Return the fields of the record that report redaction and truncation."""
     marks: dict[str, Any] = {"redacted": True} if sanitizer.redacted else {}
     if sanitizer.sizes:

@@ -12,12 +12,14 @@ from typing import Annotated, Final
 
 from msgspec import Struct
 
+from tooltrace.core.begun import Begun
 from tooltrace.core.fields import About
 from tooltrace.redact.snapshot import Json
 
 __all__ = [
     "ENDINGS",
     "RECORD_TYPES",
+    "Begun",
     "Correction",
     "Gate",
     "Json",
@@ -30,7 +32,7 @@ __all__ = [
     "ToolCall",
 ]
 
-ENDINGS: Final = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired", "refused")
+ENDINGS: Final = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired", "lost", "refused")
 """The values of ``ToolCall.ending``."""
 
 
@@ -504,7 +506,7 @@ class Span(Struct, frozen=True, kw_only=True):
     pid: Annotated[int | None, About("Process id of the process that made the span.")] = None
 
 
-Record = ToolCall | Outcome | Correction | Loss | Gate | Message | Span | SavedQuery
+Record = ToolCall | Outcome | Correction | Loss | Gate | Message | Span | SavedQuery | Begun
 """Any record."""
-RECORD_TYPES: tuple[type[Record], ...] = (ToolCall, Outcome, Correction, Gate, Message, Loss, Span, SavedQuery)
+RECORD_TYPES: tuple[type[Record], ...] = (ToolCall, Outcome, Correction, Gate, Message, Loss, Span, SavedQuery, Begun)
 """The classes of all records."""

@@ -20,6 +20,8 @@ What holds at every moment, the file that holds it, and the test that fails othe
   ``tests/recording/test_losses.py::test_unwritten_records_are_counted_at_exit``.
 - A call that was counted as lost is not written later: ``worker.py``,
   ``tests/recording/test_losses.py::test_a_call_that_was_counted_as_lost_is_not_written_later``.
+- A call that runs for long is in the journal before its end: ``running_calls.py``,
+  ``tests/recording/test_running_calls.py::test_the_call_that_kills_its_process_is_lost_and_has_its_arguments``.
 - An attempt is one record, however it ends: ``attempt.py``,
   ``tests/recording/test_endings.py::test_an_attempt_is_one_record_however_it_ends``,
   ``tests/recording/test_endings.py::test_endings_of_streams``.

@@ -27,6 +27,7 @@ from tooltrace.recording import inheritance
 from tooltrace.recording.health import Health, health_of
 from tooltrace.recording.recorder import Recorder
 from tooltrace.recording.settings import (
+    BEGUN_SECONDS,
     BLOCK_SECONDS,
     DEFAULT_STORE,
     FIELD_LIMIT,
@@ -112,6 +113,7 @@ def configure(
     queue_size: int = QUEUE_SIZE,
     queue_bytes: int = QUEUE_BYTES,
     block_seconds: float = BLOCK_SECONDS,
+    begun_after: float | None = BEGUN_SECONDS,
 ) -> None:
     """Set how this process records.
 
@@ -155,6 +157,8 @@ def configure(
     ``queue_size``: calls that wait to be written; further calls wait, or are dropped, see ``overflow``.
     ``queue_bytes``: memory of the calls that wait to be written.
     ``block_seconds``: longest wait of a caller for a full queue.
+    ``begun_after``: seconds after which a call that runs is written too, so that it is seen, and remains as ``lost`` where its
+    process is killed. 0 writes each call before its tool runs, which costs as much as the call itself; None writes none.
     """
     kept = Retention(
         days=None if retention is None else parse_days(retention),
@@ -183,6 +187,7 @@ def configure(
         queue_size=queue_size,
         queue_bytes=queue_bytes,
         block_seconds=block_seconds,
+        begun_after=begun_after,
     )
     # raises for a destination that cannot be used, before anything has changed
     _replace(recorder_of(settings))

@@ -3,7 +3,7 @@
 A forked child has the settings of its parent in memory. A child that multiprocessing or concurrent.futures spawns, or
 starts by a fork server, imports the main module anew and skips the block under ``if __name__ == "__main__":``, and so a
 ``configure`` in that block. A worker of Ray imports no main module at all. ``configure`` therefore leaves the path of the
-store, the durability, the capture, the service with its release, environment and attributes, and the redacted keys in an environment variable, which only children of that
+store, the durability, the capture, the service with its release, environment and attributes, the seconds of ``begun_after``, and the redacted keys in an environment variable, which only children of that
 very process read, and the workers of the Ray that it starts later.
 
 No credential is in it: neither the URL of a remote store, nor patterns of a redaction. A redaction that cannot be passed
@@ -46,6 +46,7 @@ class Inherited(msgspec.Struct, frozen=True):
     keys: tuple[str, ...] = ()
     """Further keys whose values are redacted."""
     emails: bool = False
+    begun_after: float | None = 5.0
     redaction_complete: bool = True
     """False where the redaction has a function or patterns, which cannot be passed on."""
 
@@ -61,6 +62,7 @@ class InheritedOptions(TypedDict, total=False):
     environment: str | None
     attributes: Mapping[str, Any]
     redaction: Redaction
+    begun_after: float | None
 
 
 def pass_on(settings: Settings) -> None:
@@ -77,6 +79,7 @@ def pass_on(settings: Settings) -> None:
         attributes=dict(settings.attributes),
         keys=tuple(sorted(redaction.normal_keys)),
         emails=redaction.emails,
+        begun_after=settings.begun_after,
         redaction_complete=redaction.hook is None and not tuple(redaction.patterns),
     )
     with suppress_faults("configure", lost=0):
@@ -149,5 +152,6 @@ def inherited_options() -> InheritedOptions:
         "release": found.release,
         "environment": found.environment,
         "attributes": found.attributes,
+        "begun_after": found.begun_after,
         "redaction": Redaction(keys=found.keys, emails=found.emails),
     }

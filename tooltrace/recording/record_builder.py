@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from tooltrace.core.confidence import OUT_OF_RANGE, Score, valid_confidence, warn_of_unknown
 from tooltrace.core.record_redaction import OWN_TEXTS, redact_field
-from tooltrace.core.records import Json, ToolCall
+from tooltrace.core.records import Begun, Json, ToolCall
 from tooltrace.core.response import ErrorInfo, Source, ToolResponse, is_response
 from tooltrace.normalize import ENVELOPES, EXCEPTION, NONE, PLAIN, RULES, TOOL_RESPONSE, Rule
 from tooltrace.normalize.engine import apply_rules, apply_rules_to_view
@@ -163,31 +163,14 @@ def _read_confidence_and_sources(attempt: Attempt, result: Any) -> None:
 
 def build_record(attempt: Attempt) -> ToolCall:
     """Return the record of ``attempt``, which must have ended. Does not change the attempt's result."""
-    spec, settings = attempt.spec, attempt.settings
-    span_id = attempt.hex_id
-    parent, context = attempt.parent, attempt.call_context
+    settings, span_id = attempt.settings, attempt.hex_id
     # the sanitizer needs all texts at once, so the rules read the result first
     response = read_response(attempt)
     traceback = write_traceback(attempt.raised_from)
     sanitizer = _sanitizer_for(attempt, response, traceback)
     sanitizer.parsed, attempt.parsed = attempt.parsed, (None, None)
-    fields: dict[str, Any] = {
-        **spec.identity,
-        **settings.origin,
-        "attempt": attempt.number,
-        "linked_by": attempt.linked_by or ("call_id" if attempt.number > 1 else None),
-        "trace_id": f"{attempt.trace_id:032x}",
-        "span_id": span_id,
-        "parent_span_id": None if parent is None else f"{parent.span_id:016x}",
-        "conversation_id": context.conversation_id,
-        "agent": context.agent,
-        "model": context.model,
-        # whole microseconds by integer division: a float of nanoseconds is not exact
-        "started_at": datetime.fromtimestamp(attempt.start_time // 1000 / 1e6, UTC),
-        "duration_ms": _milliseconds(attempt.duration_ns),
-        "ending": attempt.ending,
-        "pid": os.getpid(),
-    }
+    fields = _identity(attempt)
+    fields |= {"duration_ms": _milliseconds(attempt.duration_ns), "ending": attempt.ending}
     if attempt.error is not None:
         _add_exception(attempt, attempt.error, sanitizer, fields)
         fields["traceback"] = sanitizer.sanitize_text("traceback", traceback)
@@ -200,8 +183,7 @@ def build_record(attempt: Attempt) -> ToolCall:
     fields["call_id"] = attempt.call_id or _call_id_of(response, span_id) or span_id
     if attempt.stream is not None:
         _add_stream(attempt, sanitizer, fields)
-    if attempt.arguments is not None and attempt.captures_content:
-        fields["arguments"] = sanitizer.sanitize_json("arguments", attempt.arguments)
+    _add_arguments(attempt, sanitizer, fields)
     if attempt.has_user_events:
         _redact_span(attempt, sanitizer)
     if attempt.custom_attributes is not None or settings.attributes:
@@ -212,6 +194,42 @@ def build_record(attempt: Attempt) -> ToolCall:
     if settings.tokens is not None and not fields.get("truncated"):
         fields["result_tokens"] = count_tokens(settings.tokens, result_text(fields))
     return ToolCall(**fields)
+
+
+def build_begun(attempt: Attempt) -> Begun:
+    """Return the record of ``attempt``, which runs."""
+    sanitizer = _sanitizer_for(attempt, None, None)
+    fields = _identity(attempt)
+    fields["call_id"] = attempt.call_id or attempt.hex_id
+    _add_arguments(attempt, sanitizer, fields)
+    _redact_names(sanitizer, fields)
+    _add_removals(attempt, sanitizer, fields)
+    return Begun(**fields)
+
+
+def _identity(attempt: Attempt) -> dict[str, Any]:
+    """Return the fields that are known when ``attempt`` begins."""
+    parent, context = attempt.parent, attempt.call_context
+    return {
+        **attempt.spec.identity,
+        **attempt.settings.origin,
+        "attempt": attempt.number,
+        "linked_by": attempt.linked_by or ("call_id" if attempt.number > 1 else None),
+        "trace_id": f"{attempt.trace_id:032x}",
+        "span_id": attempt.hex_id,
+        "parent_span_id": None if parent is None else f"{parent.span_id:016x}",
+        "conversation_id": context.conversation_id,
+        "agent": context.agent,
+        "model": context.model,
+        # whole microseconds by integer division: a float of nanoseconds is not exact
+        "started_at": datetime.fromtimestamp(attempt.start_time // 1000 / 1e6, UTC),
+        "pid": os.getpid(),
+    }
+
+
+def _add_arguments(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
+    if attempt.arguments is not None and attempt.captures_content:
+        fields["arguments"] = sanitizer.sanitize_json("arguments", attempt.arguments)
 
 
 def _redact_names(sanitizer: Sanitizer, fields: dict[str, Any]) -> None:

@@ -83,6 +83,9 @@ class Recorder:
         """By identity, each spec with the one that the configured rules leave; None without such rules."""
         if settings.redaction.has_own_rules:
             self._safe_specs = LruMap(1000)
+        self._running = self.worker.running
+        self._running.put = self.put  # it writes at once where the durability says so
+        self._drop_running = self._running.drop
         self._provider: Any = _NOT_LOOKED_UP
         self._pipeline = pipeline_for(None)
         self._reset_write_mode()
@@ -144,6 +147,7 @@ class Recorder:
                 attempt.arguments = snapshot(arguments, settings.field_limit)
             if call_id is not None or _last_failed() is not None or announcing_libraries:  # it may be a retry
                 self._identify_call(attempt, call_id, number)
+            self._running.add(attempt)
             # last, so that the duration does not contain the work of the recorder
             attempt.started = perf_counter_ns()
         except BaseException as error:
@@ -363,6 +367,7 @@ class Recorder:
             self._number(attempt, attempt.spec, attempt.call_id, None)
 
     def _end(self, attempt: Attempt) -> None:
+        self._drop_running(attempt)
         # a tool that forks ends in both processes: each needs a span id of its own
         if attempt.generation != forking.generation:
             self._separate_from_parent(attempt)
@@ -406,6 +411,7 @@ class Recorder:
         An exception raised by a signal is raised again, after the attempt was recorded as far as it was read. Any other
         error is a fault of the recorder.
         """
+        self._drop_running(attempt)
         if not raised_by_signal(error):
             report_fault("record")
             return

@@ -55,6 +55,7 @@ FIELD_LIMIT: Final = 64 * 1024
 QUEUE_SIZE: Final = 10_000
 QUEUE_BYTES: Final = 64 * 1024 * 1024
 BLOCK_SECONDS: Final = 1.0
+BEGUN_SECONDS: Final = 5.0
 
 Export: TypeAlias = "str | Destination | Iterable[str | Destination] | None"
 """Destinations of records beyond the store: names, such as ``"otlp"``, or objects with ``send`` and ``close``."""
@@ -132,6 +133,8 @@ class Settings:
     overflow: Overflow = "block"
     block_seconds: float = BLOCK_SECONDS
     """Seconds for which a full queue may block one caller before calls are dropped."""
+    begun_after: float | None = BEGUN_SECONDS
+    """Seconds after which a call that runs is written as begun; 0: before its tool runs; None: never."""
     fold: Fold = "on_query"
     wait: float | None = None
     """Seconds that queries wait for a lock on the store. None: ``$TOOLTRACE_WAIT``, else 10."""
@@ -159,8 +162,9 @@ class Settings:
             if not isinstance(number, int) or isinstance(number, bool) or number < 1:
                 raise ConfigError(f"{name} must be a whole number of at least 1, got {number!r}; nothing was changed")
         check_seconds("block_seconds", self.block_seconds)
-        if self.wait is not None:
-            check_seconds("wait", self.wait)
+        for name in ("wait", "begun_after"):
+            if getattr(self, name) is not None:
+                check_seconds(name, getattr(self, name))
         if self.tracer_provider is not None and not callable(getattr(self.tracer_provider, "get_tracer", None)):
             raise ConfigError(
                 f"tracer_provider must be a TracerProvider of OpenTelemetry, or None, got {self.tracer_provider!r}; nothing was "

@@ -24,6 +24,8 @@ from tooltrace.recording import shutdown
 from tooltrace.recording.attempt import Attempt, estimate_size
 from tooltrace.recording.delivery_start import DeliveryStart
 from tooltrace.recording.queued_item import Item, line_of
+from tooltrace.recording.record_builder import build_begun
+from tooltrace.recording.running_calls import RunningCalls
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import notify
 from tooltrace.recording.worker_state import FlushAction, Flushes, QueueWait, Slot, Stall, ThreadState, WorkerState
@@ -60,6 +62,7 @@ class Worker:
         self._deliveries = deliveries
         self._delivery_start = DeliveryStart(deliveries)
         self._writer = Writer(settings)
+        self.running = RunningCalls(settings, lambda: self._wake(_WAKE), self.put)
         self._reset()
         forking.register(self)
 
@@ -103,6 +106,7 @@ class Worker:
         """Start with an empty queue in a forked child, because the parent writes its own items."""
         if self._deliveries is not None:
             self._deliveries.reset_after_fork()
+        self.running.reset()
         self._reset()
 
     # in the callers' threads
@@ -366,9 +370,10 @@ class Worker:
 
     def _wait_and_drain(self, tokens: queue.SimpleQueue[bool]) -> None:
         token = _WAKE
-        # without a token in time, the records that the disk refused are tried again
+        # without a token in time, the records that the disk refused are tried again, and calls that run are written
+        waits = (self.running.seconds_left(), RETRY_SECONDS if self._writer.waiting else None)
         with suppress(queue.Empty):
-            token = tokens.get(timeout=RETRY_SECONDS if self._writer.waiting else None)
+            token = tokens.get(timeout=min((wait for wait in waits if wait is not None), default=None))
         while not self._closed:
             token = self._gather(tokens, token)
             # a token for each call of a burst would make this thread check the journal for each: 10 µs a call
@@ -416,11 +421,20 @@ class Worker:
         # before the first line is written: a destination starts at the end of the journals
         if not self._delivery_start.has_threads:
             self._delivery_start.start_threads()
+        self._add_begun()
         while self._queue and not self._is_late():
             self._dispatch_batch()
             self._reply()
         self.flushes.add_losses(self._writer.flush_losses())
         self._reply()
+
+    def _add_begun(self) -> None:
+        for attempt in self.running.take_due():
+            try:
+                self._writer.add(build_begun(attempt))
+            except BaseException as error:  # the call itself is not lost
+                notify.report("record", lost=0)
+                pass_on_signal(error)
 
     def _dispatch_batch(self) -> None:
         # once a batch: binding a logger costs as much as a line

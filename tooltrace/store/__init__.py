@@ -14,6 +14,8 @@ What holds at every moment, the file that holds it, and the test that fails othe
   ``tests/store/test_fold.py::test_a_fold_killed_at_any_moment_loses_and_doubles_nothing``.
 - A record that comes again is one row: ``fold/insertion.py``,
   ``tests/store/test_fold.py::test_the_same_lines_twice_are_one_row_each``.
+- A call is one row, whether it runs, has ended or is lost: ``fold/begun_calls.py``,
+  ``tests/store/test_begun.py::test_begun_and_end_are_one_row_in_any_order_over_any_journals``.
 - A damaged line costs itself alone, and is counted: ``journal/line_scan.py``,
   ``tests/store/test_damage.py::test_any_flipped_byte_costs_one_line_at_most_and_is_counted``.
 - A reader sees every record that was written before it began, folded or not: ``read/reader.py``,
@@ -25,7 +27,8 @@ What holds at every moment, the file that holds it, and the test that fails othe
 - A fold makes room for a reader that waits: ``fold/fold.py``,
   ``tests/store/test_waits.py::test_a_step_ends_soon_where_a_reader_waits``. Readers that overlap do not keep a fold out:
   ``files/file_lock.py``, ``tests/store/test_reader.py::test_a_fold_is_not_starved_by_readers_that_overlap``.
-- Rows leave the database, and cells of it change, only in a new file that replaces the old one whole:
+- Rows leave the database, and cells of it change, only in a new file that replaces the old one whole; but a correction
+  changes a reading, and the end of a call takes the place of its row in ``begun``, or of the lost attempt:
   ``database/rewrite.py``, ``tests/store/test_rewrite.py::test_a_kill_leaves_the_old_or_the_new_database``.
 - What was forgotten is in no file, and no fold, recovery, merge or restoration brings it back: ``erase/erasure.py``,
   ``tests/store/test_forget.py::test_every_record_of_the_selection_leaves_every_file``,

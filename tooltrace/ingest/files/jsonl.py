@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 from zlib import crc32
 
-from tooltrace.core.records import Record
+from tooltrace.core.records import Begun, Record
 from tooltrace.ingest.files.reader import Format, TraceFile
 from tooltrace.ingest.reredact import MAX_FILE_FIELD_BYTES, reredact
 from tooltrace.recording.settings import Settings
@@ -35,7 +35,9 @@ def read(source: TraceFile, settings: Settings) -> Iterator[Record]:
         if not text:
             continue
         try:
-            yield reredact(decode(text if text.startswith(START) else _sealed(text)), settings, MAX_FILE_FIELD_BYTES)
+            record = decode(text if text.startswith(START) else _sealed(text))
+            if not isinstance(record, Begun):  # only the store in which a call runs can tell when it is lost
+                yield reredact(record, settings, MAX_FILE_FIELD_BYTES)
         except LineError as error:
             source.skip(number, str(error))
         except ValueError:

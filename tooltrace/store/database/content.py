@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 
 from tooltrace.core.fields import fields_of
-from tooltrace.core.records import Gate, Span, ToolCall
-from tooltrace.store.database.schema import ATTEMPTS, GATE_EVENTS, META, SPANS, STORE, Table, quote_literal
+from tooltrace.core.records import Begun, Gate, Span, ToolCall
+from tooltrace.store.database.schema import ATTEMPTS, BEGUN, GATE_EVENTS, META, SPANS, STORE, Table, quote_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -25,7 +25,7 @@ CONTENT: Final[dict[Table, tuple[str, ...]]] = {
         for field in fields_of(record)
         if (field.about.content or field.about.prose) and field.name not in _ABOUT_THE_TOOL_OR_A_PERSON
     )
-    for table, record in ((ATTEMPTS, ToolCall), (GATE_EVENTS, Gate), (SPANS, Span))
+    for table, record in ((ATTEMPTS, ToolCall), (GATE_EVENTS, Gate), (SPANS, Span), (BEGUN, Begun))
 }
 """The columns that are emptied, by table."""
 

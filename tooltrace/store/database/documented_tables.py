@@ -23,7 +23,7 @@ TABLES: Final = (
         "corrections",
     ),
     "gates",
-    *("sources", "messages", "spans", "model_spans", "saved_queries", "losses"),
+    *("sources", "messages", "spans", "model_spans", "begun", "saved_queries", "losses"),
 )
 """The names, in the order in which they are listed."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tooltrace.core.fields import TYPES, fields_of
-from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, SavedQuery, Span, ToolCall
+from tooltrace.core.records import Begun, Correction, Gate, Loss, Message, Outcome, SavedQuery, Span, ToolCall
 
 STORAGE_VERSION: Final = "v1.5.0"
 """The oldest DuckDB file format with all features that the store needs; DuckDB 1.5 and 2.0 read it."""
@@ -144,6 +144,14 @@ SAVED_QUERIES: Final = Table(
     time="saved_at",
 )
 
+BEGUN: Final = Table(
+    "begun",
+    "One row per call that runs, once it has run for configure(begun_after=…) seconds. The fold that has its end removes it; where its "
+    "process is gone, it becomes an attempt with the ending lost. A row of a host that cannot be seen stays. Not in ClickHouse.",
+    _columns(Begun),
+    time="started_at",
+)
+
 REPEATED_CALLS: Final = Table(
     "repeated_calls",
     "One row per call that has several attempts, and perhaps some of calls that have one. A call that is not here has one "
@@ -198,6 +206,7 @@ RECORDS: Final = {
     "loss": LOSSES,
     "span": SPANS,
     "query": SAVED_QUERIES,
+    "begun": BEGUN,
 }
 """The table for each kind of journal line."""
 TABLES: Final = (*RECORDS.values(), EXPORTS, REPEATED_CALLS, JOURNALS, META)
@@ -238,7 +247,7 @@ def quote_literal(text: str) -> str:
 
 def row_fingerprint(table: Table) -> str:
     """Return an SQL expression that identifies a row: the span id, or a hash of all columns for other tables."""
-    if table in (ATTEMPTS, SPANS):
+    if table in (ATTEMPTS, SPANS, BEGUN):
         return "span_id"
     values = ", ".join(f"CAST({quote_identifier(name)} AS VARCHAR)" for name in table.names)
     return f"md5(CAST([{values}] AS VARCHAR))"

@@ -128,7 +128,8 @@ def run(paths: StorePaths) -> None:
         # tested before the sizes are read: they then contain all that the last process wrote before its end
         is_last = is_abandoned(users) and not _has_writers(paths)
         before, sizes = sizes, paths.journals()
-        if (unfolded := fold_marker.unfolded_bytes(paths)) >= FOLD_BYTES or (is_last and unfolded):
+        unfolded = fold_marker.unfolded_bytes(paths)
+        if unfolded >= FOLD_BYTES or (is_last and unfolded) or fold_marker.has_lost_calls(paths):
             _fold(paths)
         if is_last:
             return  # ``users`` stays locked until the process ends, so that a new user then starts another one

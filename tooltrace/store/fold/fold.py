@@ -128,7 +128,7 @@ class Folding:
         merge_row_groups(self._con, allowed=True)
         try:
             with attached(self._con, paths):
-                report, offsets, self.complete = fold_step(
+                report, offsets, self.complete, running = fold_step(
                     self._con, paths, lambda read: self._is_enough(since, read), until=self._until
                 )
         except StoreDamaged:
@@ -136,7 +136,7 @@ class Folding:
             report, self.complete = fold_locked(paths), True
         else:
             # after the detachment, which may still change the size and the time of the file: the marker has both
-            fold_marker.write_marker(paths, offsets)
+            fold_marker.write_marker(paths, offsets, running)
         if self.complete:
             erasure.complete(paths)
             retention.apply_when_due(paths)

@@ -17,7 +17,7 @@ from tooltrace.store.database.schema import STORE
 from tooltrace.store.erase import erasure, tombstones
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.fold.folded_journals import drop_stale_offsets, known_offsets, remove_folded
-from tooltrace.store.fold.insertion import insert_lines
+from tooltrace.store.fold.insertion import insert_lines, settle_begun
 from tooltrace.store.fold.staging import insert_losses
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class FoldStep(NamedTuple):
     """Byte offset to which each journal is folded now."""
     is_last: bool
     """Whether the step reached the end of the journals."""
+    running: list[str]
+    """Beginnings of the names of the journals of this machine's processes that run a call."""
 
 
 def connect_to_fold(paths: StorePaths) -> DuckDBPyConnection:
@@ -102,6 +104,7 @@ def fold_step(
     """
     offsets = known_offsets(con, paths)
     inserted = insert_lines(con, paths, offsets, is_enough, losses, until)
+    lost, running = settle_begun(con, paths, offsets)
     # before a journal is removed: a commit alone writes nothing to the file
     checkpoint(con)
     # a forgotten line must not stay on the disk until its journal is removed, which may be long after
@@ -114,10 +117,10 @@ def fold_step(
     # the files go before their offsets: a journal without an offset would be read again after a kill in between
     drop_stale_offsets(con, paths, offsets)
     report = FoldReport(
-        rows=inserted.rows,
+        rows=inserted.rows + lost,
         losses=sum(loss.count for loss in inserted.batch.losses),
         bytes=inserted.batch.bytes,
         forgotten=inserted.forgotten,
         removed=len(removed),
     )
-    return FoldStep(report, offsets, inserted.is_last)
+    return FoldStep(report, offsets, inserted.is_last, running)

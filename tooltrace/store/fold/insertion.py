@@ -19,11 +19,27 @@ import duckdb
 
 from tooltrace.core.records import Loss
 from tooltrace.store.database import corrections, hashes
-from tooltrace.store.database.schema import ATTEMPTS, CORRECTIONS, LOSSES, RECORDS, STORE, Table, quote_identifier
+from tooltrace.store.database.schema import (
+    ATTEMPTS,
+    BEGUN,
+    CORRECTIONS,
+    LOSSES,
+    RECORDS,
+    STORE,
+    Table,
+    quote_identifier,
+)
 from tooltrace.store.erase import tombstones
 from tooltrace.store.erase.tombstones import Tombstones
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.files.scratch import scratch
+from tooltrace.store.fold.begun_calls import (
+    drop_ended,
+    gone_processes,
+    lost_attempts,
+    replaced_by_end,
+    running_processes,
+)
 from tooltrace.store.fold.folded_journals import store_offsets
 from tooltrace.store.fold.line_files import LineFile, is_about_values
 from tooltrace.store.fold.staging import SPACE, Staging, insert_losses, key_columns
@@ -104,18 +120,44 @@ def commit_staged(con: DuckDBPyConnection, staging: Staging, batch: JournalBatch
     con.execute("BEGIN")
     try:
         if counts["call"]:
+            if replaced := replaced_by_end(con, f"{SPACE}.{ATTEMPTS.name}"):
+                con.execute(f"DELETE FROM {STORE}.{ATTEMPTS.name} WHERE list_contains(?, span_id)", [replaced])
             hashes.add_repeated(con, new=f"{SPACE}.{ATTEMPTS.name}", old=f"{STORE}.{ATTEMPTS.name}")
         for kind, table in RECORDS.items():
             if counts[kind]:
                 con.execute(f"INSERT INTO {STORE}.{table.name} BY NAME SELECT * FROM {SPACE}.{table.name}")
         if counts["call"] or counts["correction"]:
-            corrections.apply_stored(con, lambda table: f"{SPACE}.{table.name}")
+            corrections.apply_stored(con, _staged)
+        if counts["call"] or counts["begun"]:
+            drop_ended(con, f"{STORE}.{BEGUN.name}", f"{STORE}.{ATTEMPTS.name}", _staged)
         store_offsets(con, batch)
         con.execute("COMMIT")
     except BaseException:
         _roll_back(con)
         raise
     return sum(count for kind, count in counts.items() if kind != "loss")
+
+
+def _staged(table: Table) -> str:
+    return f"{SPACE}.{table.name}"
+
+
+def settle_begun(con: DuckDBPyConnection, paths: StorePaths, offsets: Mapping[str, int]) -> tuple[int, list[str]]:
+    """Make lost attempts of the calls whose process is gone and whose end never came; see ``tooltrace.store.fold.begun_calls``.
+
+    ``offsets``: how far each journal is folded. Returns the number of lost attempts, and the beginnings of the names of the
+    journals of the processes that still run a call. Does nothing after a fold that did the same.
+    """
+    running = running_processes(con)
+    gone = gone_processes(paths, running, offsets)
+    rows = 0
+    if gone:
+        staging = Staging(con, scratch(paths))
+        staging.load_query(ATTEMPTS, lost_attempts(gone))
+        staging.drop_known()
+        rows = commit_staged(con, staging, JournalBatch())
+        staging.clear()
+    return rows, sorted(running.keys() - gone.keys())
 
 
 def drop_forgotten(staging: Staging, paths: StorePaths, before: Tombstones) -> tuple[int, Tombstones]:
@@ -177,6 +219,8 @@ def _insert_directly(
             hashes.add_repeated(con, new=new.source(ATTEMPTS), old=new.earlier(ATTEMPTS))
         if new.has(ATTEMPTS) or new.has(CORRECTIONS):
             corrections.apply_stored(con, new.source)
+        if new.has(ATTEMPTS) or new.has(BEGUN):
+            drop_ended(con, f"{STORE}.{BEGUN.name}", f"{STORE}.{ATTEMPTS.name}", new.source)
         store_offsets(con, done.batch)
         if done.rows >= ROW_GROUP_ROWS:  # leaves row groups as they are; smaller transactions merge what they can
             con.execute("SET max_vacuum_tasks = 0")

@@ -68,13 +68,13 @@ def _fold_once(paths: StorePaths, damage: FoldDamage) -> FoldReport:
             report = FoldReport(salvaged=_import_salvaged(con, paths, damage.aside) if damage.aside else 0)
             losses, is_last = damage.losses, False
             while not is_last:
-                step, offsets, is_last = fold_step(con, paths, lambda read: read >= MAX_STEP_BYTES, losses)
+                step, offsets, is_last, running = fold_step(con, paths, lambda read: read >= MAX_STEP_BYTES, losses)
                 report, losses = report.plus(step), []
     except OSError as error:
         raise StoreError(f"cannot fold the store {paths.database}: {error}") from error
     finally:
         con.close()
-    fold_marker.write_marker(paths, offsets)
+    fold_marker.write_marker(paths, offsets, running)
     return report
 
 

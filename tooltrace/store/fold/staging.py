@@ -13,6 +13,7 @@ from tooltrace.core.records import Loss
 from tooltrace.store.database.hashes import with_hashes
 from tooltrace.store.database.schema import (
     ATTEMPTS,
+    BEGUN,
     LOSSES,
     RECORDS,
     SPANS,
@@ -137,8 +138,12 @@ class Staging:
     def _drop_known(self, table: Table, against: str | None) -> None:
         staged = f"{SPACE}.{table.name}"
         keys = key_columns(table)
+        # of an attempt that was taken for lost, its end is kept
+        first = (
+            "coalesce(min(rowid) FILTER (WHERE ending <> 'lost'), min(rowid))" if table is ATTEMPTS else "min(rowid)"
+        )
         self._con.execute(
-            f"DELETE FROM {staged} WHERE rowid NOT IN (SELECT min(rowid) FROM {staged} GROUP BY {', '.join(keys)})"
+            f"DELETE FROM {staged} WHERE rowid NOT IN (SELECT {first} FROM {staged} GROUP BY {', '.join(keys)})"
         )
         if against is None:
             return
@@ -146,6 +151,8 @@ class Staging:
             f"SELECT min({quote_identifier(table.time)}), max({quote_identifier(table.time)}) FROM {staged}"
         ).fetchone() or (None, None)
         is_same = " AND ".join(f"known.{key} IS NOT DISTINCT FROM staged.{key}" for key in keys)
+        if table is ATTEMPTS:
+            is_same += " AND (known.ending <> 'lost' OR staged.ending = 'lost')"
         self._con.execute(  # the range lets DuckDB skip the row groups of other times
             f"DELETE FROM {staged} AS staged USING {against}.{table.name} AS known "
             f"WHERE known.{quote_identifier(table.time)} BETWEEN ? AND ? AND {is_same}",
@@ -155,7 +162,7 @@ class Staging:
 
 def key_columns(table: Table) -> list[str]:
     """Return the columns, quoted, by which a row of ``table`` is known: the span id, else all of them."""
-    names = ["span_id"] if table in (ATTEMPTS, SPANS) else table.names
+    names = ["span_id"] if table in (ATTEMPTS, SPANS, BEGUN) else table.names
     return [quote_identifier(name) for name in names]
 
 

@@ -1,4 +1,7 @@
-"""A marker file with the folded offset of each journal, to find out without DuckDB whether a fold is due.
+"""A marker file with what was folded of each journal, to find out without DuckDB whether a fold is due.
+
+It also has the beginnings of the names of the journals of this machine's processes that run a call: a fold is due once one
+of them is gone.
 
 The marker is only a hint: the table ``journals`` is authoritative. A marker that is missing, unreadable or of another
 database is ignored.
@@ -9,14 +12,15 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
 from tooltrace.redact.plain_data import json_of
 from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.journal_names import is_gone
 
 MARKER: Final = ".folded"
 REFRESH_SECONDS: Final = 1.0
@@ -24,12 +28,15 @@ REFRESH_SECONDS: Final = 1.0
 
 
 def has_unfolded(paths: StorePaths) -> bool:
-    """Whether a journal may have lines that are not in the database."""
+    """Whether a journal may have lines that are not in the database, or a call was lost with its process."""
     sizes = {name: size for name, size in paths.journals().items() if size}
-    if not sizes:
-        return False
     folded = folded_offsets(paths)
-    return any(size != folded.get(name, 0) for name, size in sizes.items())
+    return any(size != folded.get(name, 0) for name, size in sizes.items()) or has_lost_calls(paths)
+
+
+def has_lost_calls(paths: StorePaths) -> bool:
+    """Whether a process that ran a call at the last fold is gone."""
+    return any(is_gone(paths, prefix) for prefix in _values(paths, "running", list))
 
 
 def unfolded_bytes(paths: StorePaths, until: Mapping[str, int] | None = None) -> int:
@@ -79,8 +86,8 @@ class FoldedOffset:
         return self._offset
 
 
-def write_marker(paths: StorePaths, offsets: Mapping[str, int]) -> None:
-    """Write the folded offsets. The caller must have closed the database and hold the lock exclusively."""
+def write_marker(paths: StorePaths, offsets: Mapping[str, int], running: Sequence[str] = ()) -> None:
+    """Write the folded offsets, and the beginnings of the names of the journals of processes that run a call. The caller must have closed the database and hold the lock exclusively."""
     identity = _identity(paths)
     if identity is None:
         return
@@ -89,20 +96,26 @@ def write_marker(paths: StorePaths, offsets: Mapping[str, int]) -> None:
     with contextlib.suppress(OSError):
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "wb") as file:
-            file.write(json_of({"database": identity, "offsets": dict(offsets)}))
+            file.write(json_of({"database": identity, "offsets": dict(offsets), "running": list(running)}))
         temporary.replace(path)
 
 
 def folded_offsets(paths: StorePaths) -> dict[str, int]:
     """Return the byte offset to which each journal is folded, as far as the marker has it."""
     try:
-        marker = orjson.loads((paths.journal / MARKER).read_bytes())
-        offsets = marker["offsets"]
-        if marker["database"] != _identity(paths):
-            return {}
-        return {str(name): int(offset) for name, offset in offsets.items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {str(name): int(offset) for name, offset in _values(paths, "offsets", dict).items()}
+    except (ValueError, TypeError):
         return {}
+
+
+def _values(paths: StorePaths, name: str, kind: type[Any]) -> Any:
+    """Return a member of the marker, of this ``kind``; an empty one where there is no marker of this database."""
+    try:
+        marker = orjson.loads((paths.journal / MARKER).read_bytes())
+        found = marker[name] if marker["database"] == _identity(paths) else kind()
+    except (OSError, ValueError, TypeError, KeyError):
+        return kind()
+    return found if isinstance(found, kind) else kind()
 
 
 def _identity(paths: StorePaths) -> list[int] | None:

@@ -17,7 +17,7 @@ from msgspec import Meta, Raw, defstruct
 from msgspec.structs import asdict, astuple, replace
 
 from tooltrace.core.fields import fields_of
-from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, SavedQuery, Span, ToolCall
+from tooltrace.core.records import Begun, Correction, Gate, Loss, Message, Outcome, Record, SavedQuery, Span, ToolCall
 from tooltrace.redact.snapshot import Json
 
 KINDS: Final[dict[str, type[Record]]] = {
@@ -29,6 +29,7 @@ KINDS: Final[dict[str, type[Record]]] = {
     "loss": Loss,
     "span": Span,
     "query": SavedQuery,
+    "begun": Begun,
 }
 """The record class for each value of ``"kind"`` in a line."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from tooltrace.core.records import Correction, Gate, Loss, Outcome, Record, SavedQuery, Span, ToolCall
+from tooltrace.core.records import Begun, Correction, Gate, Loss, Outcome, Record, SavedQuery, Span, ToolCall
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.journal.line_format import LineError, decode
 from tooltrace.store.journal.line_scan import open_journal
@@ -112,4 +112,6 @@ def _time_of(record: Record) -> datetime:
         return record.answered_at or record.asked_at
     if isinstance(record, SavedQuery):
         return record.saved_at
+    if isinstance(record, Begun):
+        return record.started_at
     return record.at

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import socket
 import threading
 from array import array
@@ -19,6 +18,7 @@ from tooltrace.faults import faults
 from tooltrace.store.files.flock import LOCK_SH, flock
 from tooltrace.store.files.syncing import make_synced, sync_directory
 from tooltrace.store.journal.fold_marker import FoldedOffset
+from tooltrace.store.journal.journal_names import prefix_of
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 """Size at which a journal file is ended and a new one begun, so that folds can remove the old file."""
@@ -135,7 +135,7 @@ class Journal:
         self.written += len(self._line_ends) - before
         self._size = size
         if size >= self._segment_bytes:
-            self._end()
+            self._begin_segment()
         elif monotonic() >= self._folded.due_at:
             self._folded.refresh()
         return None
@@ -246,6 +246,13 @@ class Journal:
                 self._path.unlink()
         self._end()
 
+    def _begin_segment(self) -> None:
+        """Begin another file before the full one is ended: as long as the writer lives, one of its files is locked."""
+        full, self._fd = self._fd, -1
+        with contextlib.suppress(OSError):  # the next write tries again
+            self._open()
+        os.close(full)
+
     def _end(self) -> None:
         fd, self._fd, self._path = self._fd, -1, None
         if fd >= 0:
@@ -257,5 +264,4 @@ _sync_data = getattr(os, "fdatasync", os.fsync)
 
 def _name() -> str:
     # random bytes too: a process id is used again, and one process may have several journals
-    host = re.sub(r"[^A-Za-z0-9_.]+", "_", socket.gethostname())[:64] or "host"
-    return f"{host}-{os.getpid()}-{os.urandom(6).hex()}.jsonl"
+    return f"{prefix_of(socket.gethostname(), os.getpid())}{os.urandom(6).hex()}.jsonl"

@@ -31,11 +31,14 @@ from tooltrace.store.database.migrations import checked_schema, has_current_view
 from tooltrace.store.database.schema import (
     ANSWER,
     ATTEMPTS,
+    BEGUN,
     RECORDS,
     REPEATED_CALLS,
     SCHEMA,
     STORE,
     TABLES,
+    Table,
+    quote_literal,
 )
 from tooltrace.store.database.views import VIEWS
 from tooltrace.store.erase import tombstones
@@ -44,6 +47,7 @@ from tooltrace.store.files.file_system import network_problem
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.files.scratch import scratch
 from tooltrace.store.fold import background
+from tooltrace.store.fold.begun_calls import drop_ended, replaced_by_end
 from tooltrace.store.fold.fold import Folding
 from tooltrace.store.fold.folded_journals import known_offsets
 from tooltrace.store.fold.locked_fold import fold_locked
@@ -347,11 +351,10 @@ def _attach_views(
             return
     is_copied = has_views and _copy_views(con)
     overridden = staged and corrections.is_pending(con, stored=stored) and corrections.apply_staged(con, stored=stored)
+    left_out = _left_out(con, stored=stored, staged=staged, overridden=overridden)
     for table in RECORDS.values():
-        where = f" WHERE span_id NOT IN (SELECT span_id FROM {corrections.OVERRIDDEN})"
-        left_out = where if overridden and table is ATTEMPTS else ""
         columns = "*" if hashed or table is not ATTEMPTS else hashes.replaced()
-        parts = [f"SELECT {columns} FROM {STORE}.{table.name}{left_out}"] * stored + [
+        parts = [f"SELECT {columns} FROM {STORE}.{table.name}{left_out.get(table, '')}"] * stored + [
             f"SELECT * FROM {SPACE}.{table.name}"
         ] * staged
         con.execute(f"CREATE VIEW memory.main.{table.name} AS {' UNION ALL BY NAME '.join(parts)}")
@@ -362,6 +365,19 @@ def _attach_views(
         create_macros(con, "memory.main.")
         for view in VIEWS:
             con.execute(f"CREATE VIEW memory.main.{view.name} AS {view.sql}")
+
+
+def _left_out(con: DuckDBPyConnection, *, stored: bool, staged: bool, overridden: bool) -> dict[Table, str]:
+    """Return the condition of the stored rows to read, by table: not those in whose place there are staged ones."""
+    if not (stored and staged):
+        return {}
+    attempts = f"{SPACE}.{ATTEMPTS.name}"
+    found = {BEGUN: f" WHERE span_id NOT IN (SELECT span_id FROM {attempts})"}
+    parts = [f"SELECT span_id FROM {corrections.OVERRIDDEN}"] * overridden
+    parts += [f"SELECT {quote_literal(span_id)}" for span_id in replaced_by_end(con, attempts)]
+    if parts:
+        found[ATTEMPTS] = f" WHERE span_id NOT IN ({' UNION ALL '.join(parts)})"
+    return found
 
 
 def _copy_views(con: DuckDBPyConnection) -> bool:
@@ -394,6 +410,8 @@ def _stage(
         return False
     staging.drop_forgotten(tombstones.load(paths))
     staging.drop_known(against=STORE if stored else None)
+    attempts = f"{STORE if stored else SPACE}.{ATTEMPTS.name}"
+    drop_ended(con, f"{SPACE}.{BEGUN.name}", attempts, lambda table: f"{SPACE}.{table.name}")
     return True
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from tooltrace.core.records import Record
+from tooltrace.core.records import Begun, Record
 from tooltrace.store.erase import tombstones
 from tooltrace.store.erase.tombstones import Tombstones
 from tooltrace.store.files.paths import StorePaths
@@ -152,11 +152,13 @@ def _end_of_lines(data: bytes, lines: int) -> int:
 
 
 def _records(data: bytes) -> list[Record]:
-    records = []
+    records: list[Record] = []
     for line in data.split(b"\n"):
         if line:
             try:
-                records.append(decode(line))
+                record = decode(line)
             except LineError:
                 continue
+            if not isinstance(record, Begun):
+                records.append(record)
     return records

@@ -14,7 +14,7 @@ from tooltrace.errors import StoreError, StoreMissing
 from tooltrace.store.database.connection import attach, checkpoint, connect, detach, explained
 from tooltrace.store.database.content import content_since, set_content_since
 from tooltrace.store.database.recovery import GROUP_ROWS
-from tooltrace.store.database.schema import RECORDS, STORE, Table, quote_identifier, quote_literal
+from tooltrace.store.database.schema import BEGUN, RECORDS, STORE, Table, quote_identifier, quote_literal
 from tooltrace.store.erase import tombstones
 from tooltrace.store.files.file_lock import Lock
 from tooltrace.store.files.paths import StorePaths
@@ -75,7 +75,8 @@ def _merge_one(source: StorePaths, target: StorePaths, wait: float | None, advan
         staging = Staging(con, scratch(target))
         forgotten = tombstones.load(target)
         rows = 0
-        for table in RECORDS.values():
+        # a call that runs comes with its end: only the journals of its own store say whether its process is gone
+        for table in (table for table in RECORDS.values() if table is not BEGUN):
             for count in _stage(con, staging, table):
                 _, after = staging.drop_forgotten(forgotten)
                 tombstones.add_late(target, forgotten, after)

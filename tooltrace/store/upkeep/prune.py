@@ -255,6 +255,7 @@ def _kept(content_before: date, rows_before: date | None) -> dict[str, str]:
         "outcomes": f"NOT ({about_deleted('labeled_at')} OR {about_conversation})",
         "corrections": f"NOT {about_deleted('corrected_at')}",
         "gate_events": f"NOT {about_deleted('asked_at')}",
+        "begun": f"started_at >= {start}",
         # the surroundings of calls
         "spans": f"started_at >= {start} OR trace_id IN (SELECT trace_id {_STAYING})",
     }

@@ -14,13 +14,13 @@ import orjson
 from msgspec.structs import replace
 
 from tooltrace.core.fields import Field, fields_of
-from tooltrace.core.records import Record, ToolCall
+from tooltrace.core.records import Begun, Record, ToolCall
 from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.snapshot import Json
 from tooltrace.store.database.connection import MEMORY_CATALOG, opened
 from tooltrace.store.database.rewrite import SOURCE, RewriteReport, rewrite
-from tooltrace.store.database.schema import ATTEMPTS, RECORDS, STORE, quote_identifier, quote_literal
+from tooltrace.store.database.schema import ATTEMPTS, BEGUN, RECORDS, STORE, quote_identifier, quote_literal
 from tooltrace.store.erase.erasure import change_journals, older_copies, refresh_fingerprints, rewrite_copies
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.fold.locked_fold import fold_locked
@@ -170,7 +170,7 @@ def _columns() -> dict[str, dict[str, str]]:
         table = RECORDS[kind].name
         replaced = {each.name: _replaced(table, each) for each in _fields(record)}
         columns[table] = {name: f"coalesce(({sql}), {quote_identifier(name)})" for name, sql in replaced.items()}
-        if table == ATTEMPTS.name:
+        if table in (ATTEMPTS.name, BEGUN.name):
             columns[table]["redacted"] = (
                 f"CASE WHEN {' OR '.join(map(_exists, replaced.values()))} THEN true ELSE redacted END"
             )
@@ -205,7 +205,7 @@ def change_of(redaction: Redaction) -> Callable[[Record], Record]:
                 changed[each.name] = safe
         if not changed:
             return record
-        if isinstance(record, ToolCall):
+        if isinstance(record, ToolCall | Begun):
             changed["redacted"] = True
         return replace(record, **changed)
 
