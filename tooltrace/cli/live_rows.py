@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tooltrace.analysis import query_store
+from tooltrace.analysis.running_calls import running_calls
 from tooltrace.errors import StoreMissing
 from tooltrace.store.base import Store, StoreBackend, open_store
 
@@ -81,6 +83,29 @@ class RowFollower:
         new = [row for row in rows if row["span_id"] not in self._returned]
         self._returned |= {row["span_id"]: row["ended_at"].replace(tzinfo=UTC) for row in new}
         return new
+
+
+class RunningFollower:
+    """Queries the store repeatedly and returns each call that runs once, as a dict of ``RunningCall``.
+
+    ``filters`` maps a column to accepted values.
+    """
+
+    def __init__(self, store: Store, filters: Mapping[str, Sequence[str]]) -> None:
+        self._store = open_store(store)
+        self._filters = {name: values for name, values in filters.items() if values}
+        self._known: set[str] = set()
+        self._state: object = None
+
+    def more(self) -> list[dict[str, Any]]:
+        """Return the calls since the last call, the oldest first. Raises StoreLocked."""
+        state = signature(self._store)
+        if state == self._state:
+            return []
+        calls = [asdict(call) for call in running_calls(self._store)]
+        new = [call for call in calls if call["span_id"] not in self._known]
+        self._state, self._known = state, {call["span_id"] for call in calls}
+        return [call for call in new if all(call[name] in values for name, values in self._filters.items())]
 
 
 def signature(store: StoreBackend) -> object:

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from datetime import UTC
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,7 +24,7 @@ from tooltrace.store.base import StoreBackend
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from tooltrace.cli.live_rows import RowFollower
+    from tooltrace.cli.live_rows import RowFollower, RunningFollower
     from tooltrace.cli.loop_rows import LoopFollower
 
 INTERVAL = 0.5
@@ -70,21 +70,29 @@ def tail(
     """Show attempts as they are recorded.
 
     Each line shows when and how an attempt ended. JSON has one object per line, with times in UTC; 'text' is an earlier
-    name of the format 'table'. --loops adds a line when a loop begins, and when it has twice as many rounds; in JSON, an
+    name of the format 'table'. A call that has run for some seconds has a line of its own before its end, in JSON an object
+    with the member 'running'; not with a filter by what is known at the end. --loops adds a line when a loop begins, and when it has twice as many rounds; in JSON, an
     object with the member 'loop'.
     """
-    from tooltrace.cli.live_rows import RowFollower
+    from tooltrace.analysis.running_calls import running_calls
+    from tooltrace.cli.live_rows import RowFollower, RunningFollower
     from tooltrace.cli.loop_rows import LoopFollower, loop_line
     from tooltrace.cli.table import console
 
     out = console()
     with until_stopped():
         if not follow:  # a tool that has no call yet may have one soon
-            require_known(store, tools=filters["tool"])
+            begun = {call.tool for call in running_calls(store)} if filters["tool"] else set()
+            require_known(store, tools=[tool for tool in filters["tool"] if tool not in begun])
         follower = LoopFollower(store, filters) if loops else None
-        for row in _rows(RowFollower(store, text=text, **filters), follower, limit, follow=follow):
+        running = None
+        if not (text or any(filters[name] for name in ("status", "code", "ending"))):
+            running = RunningFollower(store, filters)
+        for row in _rows(RowFollower(store, text=text, **filters), running, follower, limit, follow=follow):
             if form == "json":
                 click.echo(as_json(row))
+            elif "running" in row:
+                print_wrapped(out, line(_while_it_runs(row["running"])), _INDENT)
             elif "loop" in row:
                 print_wrapped(out, loop_line(row["loop"]), _INDENT)
             else:
@@ -121,11 +129,28 @@ def line(row: dict[str, Any], *, with_message: bool = False) -> Text:
     return text.append(f"  {rest}") if rest else text
 
 
-def _rows(follower: RowFollower, loops: LoopFollower | None, number: int, *, follow: bool) -> Iterator[dict[str, Any]]:
-    """Yield attempts, and after them the loops that run, as ``{"loop": row}``."""
+def _while_it_runs(call: dict[str, Any]) -> dict[str, Any]:
+    """Return a call that runs as the row of an attempt that ends now."""
+    ended_at = call["started_at"] + timedelta(seconds=call["seconds"])
+    return {
+        **call,
+        "status": None,
+        "ending": call["state"],
+        "ended_at": ended_at,
+        "duration_ms": 1e3 * call["seconds"],
+        "code": None,
+    }
+
+
+def _rows(
+    follower: RowFollower, running: RunningFollower | None, loops: LoopFollower | None, number: int, *, follow: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield attempts, and after them the calls and the loops that run, as ``{"running": call}`` and ``{"loop": row}``."""
     printed: set[str] = set()
     try:
         yield from follower.last(number)
+        if running is not None:
+            yield from ({"running": call} for call in running.more())
         if loops is not None:
             yield from ({"loop": row} for row in loops.more())
     except (StoreMissing, StoreLocked, StoreBusy) as error:
@@ -137,6 +162,8 @@ def _rows(follower: RowFollower, loops: LoopFollower | None, number: int, *, fol
         try:
             new = follower.more()
             yield from new
+            if running is not None:
+                yield from ({"running": call} for call in running.more())
             if loops is not None and new:
                 yield from ({"loop": row} for row in loops.more())
         except (StoreLocked, StoreBusy) as error:

@@ -55,7 +55,7 @@ def top(*, since: str, interval: float, sort: str, limit: int | None, once: bool
 
     Tools with more failures than in the 7 days before come first; --sort hurt sorts by the time spent in failed calls.
     The rate is the share of calls that failed, with its 95 % interval. The bars are attempts over time: red if at least
-    half of them failed, yellow if any failed.
+    half of them failed, yellow if any failed. The calls that run for longest come first, see configure(begun_after=…).
     """
     from tooltrace.cli.table import console
     from tooltrace.cli.top_view import load_view

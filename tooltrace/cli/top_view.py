@@ -1,18 +1,19 @@
-"""View of ``tooltrace top``: a row for each tool, from the results of three queries."""
+"""View of ``tooltrace top``: the calls that run, and a row for each tool, from the results of three queries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tooltrace.analysis import query_store
+from tooltrace.analysis.running_calls import RunningCall, elapsed, running_calls
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.table import format_value
 from tooltrace.core.plural import format_count
 from tooltrace.errors import StoreBusy, StoreLocked, StoreMissing
-from tooltrace.store.base import Store
+from tooltrace.store.base import Store, open_store
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -26,7 +27,9 @@ PARTS = 24
 _BARS = "▁▂▃▄▅▆▇█"
 _TITLES = ("tool", "calls", "failed", "rate of calls", "tries", "p95 ms", "over time", "last error")
 _OTHER_LINES = 6
-"""Number of lines that do not belong to a tool."""
+"""Number of lines that do not belong to a tool or to a call that runs."""
+_RUNNING = 5
+"""Maximum number of calls that run to show."""
 _FIGURES = 6
 """Number of columns that are shown in any width, without one that only the order needs."""
 _NAME, _ERROR = 24, 20
@@ -71,15 +74,18 @@ class TopView:
     note: str = ""
     sort: str = "excess"
     """Name of the order of ``tools``."""
+    running: Sequence[RunningCall] = ()
+    """Calls that run, the oldest first."""
 
     def table(self, width: int, height: int | None, limit: int | None = None) -> Group:
         """Return the table of at most ``limit`` tools in at most ``height`` lines; a narrow one leaves out bars and errors."""
         from rich.console import Group
         from rich.text import Text
 
-        room = len(self.tools) if height is None else max(height - _OTHER_LINES, 1)
+        running = self._running()
+        room = len(self.tools) if height is None else max(height - _OTHER_LINES - len(running), 1)
         room = room if limit is None else min(room, limit)
-        lines: list[Text | Table] = [self._head()]
+        lines: list[Text | Table] = [self._head(), *running]
         if self.tools:
             lines.append(self._rows(self.tools[:room], width))
         if len(self.tools) > room:
@@ -92,6 +98,19 @@ class TopView:
         calls, failed = (sum(row[name] for row in self.tools) for name in ("calls", "failed_calls"))
         summary = self.note or f"{format_count(calls, 'call')}, {failed:,} failed"
         return Text(f"tooltrace top  {self.at.astimezone():%H:%M:%S}  since {self.since}  {clean(summary)}", "bold")
+
+    def _running(self) -> list[Text]:
+        """Return a line for each of the calls that run for longest."""
+        from rich.text import Text
+
+        lines = []
+        for call in self.running[:_RUNNING]:
+            line = Text(f"{call.state} {elapsed(call.seconds)}  ", "cyan", no_wrap=True, overflow="ellipsis")
+            line.append(clean(call.tool), "bold").append(f"  {clean(call.call_id)}")
+            lines.append(line.append(f"  {clean(call.arguments)}", "dim") if call.arguments else line)
+        if len(self.running) > _RUNNING:
+            lines.append(Text(f"and {len(self.running) - _RUNNING} more calls run", "dim"))
+        return lines
 
     def _rows(self, tools: list[Row], width: int) -> Table:
         from rich import box
@@ -175,7 +194,8 @@ def load_view(store: Store, since: str, sort: str) -> TopView:
     parts, errors = _rows(store, "timeline", since=since, parts=PARTS), _rows(store, "errors", since=since)
     known = {row["tool"]: [part for part in parts if part["tool"] == row["tool"]] for row in tools}
     latest = {row["tool"]: row for row in sorted(errors, key=lambda row: row["last_seen"])}
-    return TopView(at, since, [row for row in tools if known[row["tool"]]], known, latest, sort=sort)
+    running = running_calls(open_store(store))
+    return TopView(at, since, [row for row in tools if known[row["tool"]]], known, latest, sort=sort, running=running)
 
 
 def load_view_or_note(store: Store, since: str, sort: str) -> TopView:

@@ -74,6 +74,8 @@ class Health:
     """About the memory of these records."""
     refused_by_disk: int = 0
     """Records among them that the disk refused; the recorder tries again every second."""
+    running: Mapping[str, float] = field(default_factory=dict)
+    """Seconds for which the calls of each tool run, of the longest one, by tool; empty with ``begun_after=None``."""
     written: int = 0
     """Records in the journal, without those that were lost with a removed or truncated file."""
     lost: Mapping[str, int] = field(default_factory=dict)
@@ -96,10 +98,12 @@ class Health:
         waits = f", {self.refused_by_disk:,} of them refused by the disk" if self.refused_by_disk else ""
         busy = f", with one record for {self.busy_seconds:,.1f} s" if self.busy_seconds >= 1 else ""
         lost = ", ".join(f"{reason} {count:,}" for reason, count in sorted(self.lost.items()))
+        running = sorted(self.running.items(), key=lambda item: -item[1])
         lines = {
             "process": str(self.pid),
             "store": self.store or "none",
             "thread": f"{self.thread}{busy}",
+            "running": ", ".join(f"{tool} {seconds:,.1f} s" for tool, seconds in running) or "nothing",
             "queued": f"{format_count(self.queued, 'record')}, {format_count(self.queued_bytes, 'byte')}{waits}",
             "written": f"{format_count(self.written, 'record')}",
             "lost": lost or "nothing",
@@ -127,6 +131,7 @@ def health_of(worker: Worker | None, store: Path | None) -> Health:
         queued=state.unwritten,
         queued_bytes=state.unwritten_bytes,
         refused_by_disk=state.refused,
+        running=_read(worker.running.longest, {}),
         written=state.written,
         lost=lost,
         last_error=error,

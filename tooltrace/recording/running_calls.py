@@ -6,10 +6,12 @@ looks at the set copies it first.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
+from weakref import ReferenceType, ref
 
 from tooltrace.core.begun import Begun
 from tooltrace.recording.record_builder import build_begun
@@ -30,6 +32,8 @@ class BegunCall:
         return build_begun(self.attempt)
 
 
+REMEMBERED: Final = 1000
+"""Calls that are written as begun and may still run, of which ``longest`` knows."""
 _IGNORE: Final = frozenset[Any]().__contains__
 """A function that does nothing: a call of it costs the least."""
 
@@ -44,6 +48,8 @@ class RunningCalls:
         self._after = None if settings.store is None else settings.begun_after
         self._wake, self.put = wake, put
         self._attempts: set[Attempt] = set()
+        self._written: deque[ReferenceType[Attempt]] = deque(maxlen=REMEMBERED)
+        """Those that are written as begun: nothing here keeps one that never ends."""
         self.drop = self._attempts.discard
         """Removes an attempt that has ended."""
         self.reset()
@@ -51,6 +57,7 @@ class RunningCalls:
     def reset(self) -> None:
         """Forget all attempts: those of a forked child run in its parent."""
         self._attempts.clear()
+        self._written.clear()
         self._look_at: float | None = None
         """When the thread looks; None while it does not, and the caller of the next attempt has to wake it."""
         self.add: Callable[[Attempt], object] = (
@@ -59,6 +66,7 @@ class RunningCalls:
         """Adds an attempt that begins. Each call takes this path, so the steps that it needs are chosen beforehand."""
 
     def _write(self, attempt: Attempt) -> None:
+        self._written.append(ref(attempt))
         self.put(BegunCall(attempt))
 
     def _add_and_watch(self, attempt: Attempt) -> None:
@@ -84,4 +92,15 @@ class RunningCalls:
         if self._attempts:
             oldest = min((attempt.started or now for attempt in list(self._attempts)), default=now)
             self.add, self._look_at = self._attempts.add, monotonic() + max(0, oldest + after - now) / 1e9
-        return [attempt for attempt in due if attempt.is_recording()]
+        due = [attempt for attempt in due if attempt.is_recording()]
+        self._written.extend(map(ref, due))
+        return due
+
+    def longest(self) -> dict[str, float]:
+        """Return the seconds for which the calls of each tool run, of the longest one, by the name of the tool."""
+        now, found = perf_counter_ns(), dict[str, float]()
+        for attempt in (*(known() for known in list(self._written)), *list(self._attempts)):
+            if attempt is not None and attempt.started and attempt.is_recording():
+                name = attempt.spec.name
+                found[name] = max(found.get(name, 0.0), (now - attempt.started) / 1e9)
+        return found

@@ -1,0 +1,89 @@
+"""The calls that run now, as far as they were written before their end."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+from tooltrace.errors import StoreMissing
+from tooltrace.store.base import StoreBackend
+from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal.journal_names import is_gone, prefix_of
+from tooltrace.store.result import Statement
+
+_SQL: Final = """
+SELECT tool, agent, conversation_id AS conversation, call_id, span_id, attempt, started_at, service, host, pid, arguments
+FROM begun
+WHERE $tool IS NULL OR tool = $tool
+ORDER BY started_at, span_id
+"""
+_NAMES: Final = (
+    "tool", "agent", "conversation", "call_id", "span_id", "attempt", "started_at", "service", "host", "pid", "arguments"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RunningCall:
+    """A call that was written before its end; the fields are those of the table ``begun``."""
+
+    tool: str
+    agent: str | None
+    conversation: str | None
+    call_id: str
+    span_id: str
+    attempt: int
+    started_at: datetime
+    """UTC."""
+    service: str | None
+    host: str | None
+    pid: int | None
+    arguments: str | None
+    """JSON."""
+    state: Literal["running", "unknown"]
+    """``unknown``: this machine cannot see whether the process still runs."""
+    seconds: float
+    """Seconds since the start."""
+
+
+def running_calls(store: StoreBackend, tool: str | None = None) -> list[RunningCall]:
+    """Return the calls of ``tool``, or of all tools, that run; the oldest first. Raises StoreError.
+
+    None where the store is missing or not on this machine: they are not sent to others.
+    """
+    paths = store.files
+    if paths is None:
+        return []
+    try:
+        rows = store.query(Statement(name="running_calls", sql=_SQL, params={"tool": tool})).rows
+    except StoreMissing:
+        return []
+    now = datetime.now(UTC)
+    seen: dict[tuple[str | None, int | None], bool] = {}
+    calls = []
+    for row in rows:
+        values: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
+        process = (values["host"], values["pid"])
+        if process not in seen:
+            seen[process] = _is_seen(paths, *process)
+        started = values["started_at"] = values["started_at"].replace(tzinfo=UTC)
+        state: Literal["running", "unknown"] = "running" if seen[process] else "unknown"
+        calls.append(RunningCall(**values, state=state, seconds=max(0.0, (now - started).total_seconds())))
+    return calls
+
+
+def _is_seen(paths: StorePaths, host: str | None, pid: int | None) -> bool:
+    """Whether the process runs, as far as this machine can see."""
+    return pid is not None and host == socket.gethostname() and not is_gone(paths, prefix_of(host, pid))
+
+
+def elapsed(seconds: float) -> str:
+    """Return a time for people, in its two largest units: ``2 min 5 s``."""
+    parts: list[str] = []
+    rest = int(seconds)
+    for size, name in ((86400, "d"), (3600, "h"), (60, "min"), (1, "s")):
+        count, rest = divmod(rest, size)
+        if count or (name == "s" and not parts):
+            parts.append(f"{count} {name}")
+    return " ".join(parts[:2])
