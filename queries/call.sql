@@ -48,7 +48,7 @@
 --   truncated       flag   true where a field was longer than the limit
 --   full_sizes      json   object: full size in bytes of each truncated field, by name, where it is known
 --   redacted        flag   true where a secret was removed, or a field was dropped because it could not be redacted
---   flags           json   array of defects of the tool's result, such as confidence_out_of_range
+--   flags           json   array of defects of the tool's result or of its ids, such as confidence_out_of_range and reused_id
 --   rule            text   the rule that read the result
 --   rule_grade      text   reliability of the reading: certain, heuristic, or unread where nothing states whether the tool worked
 --   status_recorded  text  the status as it was recorded, where a correction changed the reading; else unknown
@@ -68,16 +68,16 @@ WITH named AS (
     SELECT
         tool,
         call_id,
-        call_key(tool, call_id, conversation_id, host, pid) AS call_identity,
+        call_key(tool, call_id, first_span_id, conversation_id, host, pid) AS call_identity,
         min(CASE WHEN call_id = $id THEN 1 WHEN span_id = $id THEN 2 ELSE 3 END) AS rank,
         max(started_at) AS newest
     FROM (
         -- not one condition with OR, because DuckDB skips the blocks of the table without such ids only for each alone
-        SELECT tool, call_id, span_id, conversation_id, host, pid, started_at
+        SELECT tool, call_id, first_span_id, span_id, conversation_id, host, pid, started_at
         FROM attempts
         WHERE starts_with(call_id, $id)
         UNION ALL
-        SELECT tool, call_id, span_id, conversation_id, host, pid, started_at
+        SELECT tool, call_id, first_span_id, span_id, conversation_id, host, pid, started_at
         FROM attempts
         WHERE starts_with(span_id, $id) AND NOT starts_with(call_id, $id)
     ) AS a
@@ -93,7 +93,7 @@ found AS (
     FROM attempts AS c
     JOIN best AS b
         ON c.call_id = b.call_id
-        AND call_key(c.tool, c.call_id, c.conversation_id, c.host, c.pid) = b.call_identity
+        AND call_key(c.tool, c.call_id, c.first_span_id, c.conversation_id, c.host, c.pid) = b.call_identity
     WHERE b.place <= $limit
 ),
 -- as in tool_calls, but for these attempts only: tool_calls would read the messages of all attempts

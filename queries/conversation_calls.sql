@@ -35,7 +35,7 @@ WITH calls_of AS (
         arg_max(span_id, attempt_order(attempt, started_at, span_id)) AS span_id
     FROM attempts
     WHERE draw_key(conversation_id, trace_id) = $conversation
-    GROUP BY tool, call_id
+    GROUP BY tool, call_id, first_span_id
 )
 SELECT
     c.started_at,

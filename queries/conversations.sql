@@ -58,7 +58,7 @@ scoped AS NOT MATERIALIZED (
     SELECT
         conversation_id,
         tool,
-        text_key(call_id) AS call_number,
+        text_key(coalesce(first_span_id, call_id)) AS call_number,
         attempt_order(attempt, started_at, span_id) AS attempt_place,
         status,
         ending,

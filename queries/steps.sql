@@ -3,7 +3,7 @@
 -- One row per attempt, and one per span of another library, such as an agent run, a model response or a request, in order
 -- of time. Pass `trace_id`, `conversation`, or both. The steps of a conversation are its attempts and the spans of their
 -- traces, and the traces in which a span of an agent or a model names the conversation, although no tool was called.
--- `parent_span_id` gives the tree; the attempts of one call have the same tool and call_id.
+-- `parent_span_id` gives the tree; the attempts of one call have the same tool, call_id and first_span_id.
 --
 -- group: pages
 -- parameters:
@@ -24,6 +24,7 @@
 --   consumer_ms     ms     streams: time that the consumer used between items
 --   attempt         count  1 for the first execution of the call
 --   call_id         text   id of the call
+--   first_span_id   text   id of the first attempt of the call, where its id had named another call before
 --   message         text   error message, or description of the status; first 200 characters
 --   seen            text   text that the model received; first 200 characters; NULL for a span that is not a tool call
 --   confidence      share  confidence that the tool reported
@@ -95,6 +96,7 @@ SELECT
     consumer_ms,
     attempt,
     call_id,
+    first_span_id,
     left(error_message, 200) AS message,
     left(seen_text, 200) AS seen,
     confidence,
@@ -128,6 +130,7 @@ SELECT
     NULL AS consumer_ms,
     NULL AS attempt,
     NULL AS call_id,
+    NULL AS first_span_id,
     left(status_message, 200) AS message,
     NULL AS seen,
     NULL AS confidence,

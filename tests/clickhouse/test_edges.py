@@ -57,6 +57,7 @@ def one(rng: random.Random, place: int, moment: datetime) -> list[Record]:
         tool=rng.choice(["search", "fetch", "it's", "日本"]),
         tool_version=some("1", "2"),
         call_id=call_id,
+        first_span_id=some(f"{place // 2 + 1:016x}"),
         attempt=rng.choice([1, 2, 3]),
         trace_id=f"{place // 9 + 1:032x}",
         span_id=span,

@@ -229,7 +229,7 @@ def test_the_address_names_the_database_and_the_tables() -> None:
         ("SELECT wilson_low(0, 5) AS a, wilson_high(5, 5) AS b, wilson_low(0, 0) AS c", [(0.0, 1.0, None)]),
         ("SELECT is_finished('error', 'raised') AS a, is_finished(NULL, 'returned') AS b, NOT is_finished('ok', 'paused') AS c", [(True, False, True)]),
         ("SELECT known_ms(least(5.0, known_ms(7.0))) AS a, known_ms(-1) AS b", [(5.0, None)]),
-        ("SELECT count(DISTINCT call_key('t', 'c', NULL, 'h', pid)) FROM (SELECT 1 AS pid UNION ALL SELECT 1 UNION ALL SELECT 2)", [(2,)]),
+        ("SELECT count(DISTINCT call_key('t', 'c', NULL, NULL, 'h', pid)) FROM (SELECT 1 AS pid UNION ALL SELECT 1 UNION ALL SELECT 2)", [(2,)]),
     ],
 )  # fmt: skip
 def test_the_macros_of_the_queries_mean_the_same(lease: ClickHouseSession, sql: str, expected: list[Any]) -> None:
@@ -246,9 +246,9 @@ def test_the_numbers_that_a_local_store_keeps_are_computed() -> None:
         "WHERE a.call_hash IN (SELECT call_hash FROM repeated_calls) GROUP BY a.call_hash"
     )
     computed = (
-        "SELECT text_key(call_key(a.tool, a.call_id, a.conversation_id, a.host, a.pid)) AS call_hash, "
+        "SELECT text_key(call_key(a.tool, a.call_id, a.first_span_id, a.conversation_id, a.host, a.pid)) AS call_hash, "
         "count(DISTINCT text_key(draw_key(a.conversation_id, a.trace_id))) AS clusters FROM attempts AS a "
-        "WHERE true GROUP BY text_key(call_key(a.tool, a.call_id, a.conversation_id, a.host, a.pid))"
+        "WHERE true GROUP BY text_key(call_key(a.tool, a.call_id, a.first_span_id, a.conversation_id, a.host, a.pid))"
     )
     assert str(to_clickhouse(stored, only=NAMES)).replace('"', "") == str(to_clickhouse(computed)).replace('"', "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tooltrace.core.lru import AttemptCounter, LruMap
+from tooltrace.core.lru import LruMap
 
 
 @pytest.mark.parametrize("capacity", [1, 5, 64])
@@ -31,13 +31,3 @@ def test_pop_removes_an_entry() -> None:
     entries: LruMap[int] = LruMap()
     entries.put("a", 1)
     assert (entries.pop("a"), entries.pop("a"), entries.get("a")) == (1, None, None)
-
-
-def test_attempts_are_counted_by_call_and_the_count_is_bounded() -> None:
-    counter = AttemptCounter(4)
-    assert [counter.next("a") for _ in range(3)] == [1, 2, 3]
-    counter.put("b", 7)
-    assert counter.next("b") == 8
-    for number in range(20):
-        assert counter.next(number) == 1
-    assert counter.next("a") == 1, "it was called too long ago"

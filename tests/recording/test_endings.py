@@ -439,8 +439,8 @@ def test_a_block_of_the_logger(calls: Calls) -> None:
     assert (ok.tool, ok.tool_version, ok.tool_type, ok.call_id, ok.attempt) == ("s", "2", "extension", "c7", 1)
     assert (ok.status, ok.text, ok.arguments) == ("success", "hey", '{"q":1}')
     assert inside.parent_span_id == ok.span_id
-    assert (failed.attempt, failed.status, failed.ending) == (2, "error", "raised")
-    assert (unsaid.attempt, unsaid.status, unsaid.ending, unsaid.rule) == (3, None, "returned", None)
+    assert (failed.attempt, failed.status, failed.ending) == (1, "error", "raised")
+    assert (unsaid.attempt, unsaid.status, unsaid.ending, unsaid.rule) == (2, None, "returned", None)
     assert (caught.attempt, caught.status, caught.code) == (9, "error", "TIMEOUT")
 
 

@@ -284,7 +284,7 @@ def test_an_internal_fault_is_counted_logged_once_and_hidden_from_the_tool(
 ) -> None:
     monkeypatch.setattr(faults, "_warned", {})
     broken = config.get_recorder()
-    monkeypatch.setattr(broken._attempts, "next", lambda *_: 1 / 0)
+    monkeypatch.setattr(broken._calls, "begin", lambda *_: 1 / 0)
     tool = tt.trace_tool(name="t")(lambda: 5)
     with tt.context(call_id="c"):
         assert [tool() for _ in range(3)] == [5, 5, 5]

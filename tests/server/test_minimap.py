@@ -17,7 +17,7 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 
 def step(number: int, **given: Any) -> dict[str, Any]:
     known = {
-        "span_id": str(number), "parent_span_id": None, "trace_id": "t", "kind": "tool", "tool": "find", "call_id": str(number),
+        "span_id": str(number), "parent_span_id": None, "trace_id": "t", "kind": "tool", "tool": "find", "call_id": str(number), "first_span_id": None,
         "conversation": None, "attempt": 1, "status": "success", "started_at": START + timedelta(seconds=number),
         "duration_ms": 10.0, "consumer_ms": None,
     }  # fmt: skip

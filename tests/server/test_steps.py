@@ -15,7 +15,7 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 
 def step(name: str, parent: str | None = None, *, at: float = 0, ms: float | None = 10, **given: Any) -> dict[str, Any]:
     known = {
-        "span_id": name, "parent_span_id": parent, "trace_id": "t", "kind": "tool", "tool": "find", "call_id": name,
+        "span_id": name, "parent_span_id": parent, "trace_id": "t", "kind": "tool", "tool": "find", "call_id": name, "first_span_id": None,
         "conversation": None, "attempt": 1, "status": "success", "started_at": START + timedelta(milliseconds=at),
         "duration_ms": ms, "consumer_ms": None,
     }  # fmt: skip

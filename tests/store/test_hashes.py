@@ -36,10 +36,10 @@ from .conftest import START, MakeCall, Write, make_call
 Rows = Callable[[str], list[tuple[Any, ...]]]
 NUMBERS = """
 SELECT count(*) FROM attempts
-WHERE call_hash IS DISTINCT FROM text_key(call_key(tool, call_id, conversation_id, host, pid))
+WHERE call_hash IS DISTINCT FROM text_key(call_key(tool, call_id, first_span_id, conversation_id, host, pid))
    OR cluster_hash IS DISTINCT FROM text_key(draw_key(conversation_id, trace_id))
 """
-SEVERAL = "SELECT text_key(call_key(tool, call_id, conversation_id, host, pid)) FROM attempts GROUP BY ALL HAVING count(*) > 1"
+SEVERAL = "SELECT text_key(call_key(tool, call_id, first_span_id, conversation_id, host, pid)) FROM attempts GROUP BY ALL HAVING count(*) > 1"
 
 
 def require_exact(store: StorePaths) -> None:

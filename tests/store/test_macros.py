@@ -61,12 +61,13 @@ def test_an_argument_may_have_the_name_of_another_parameter() -> None:
 
 
 def test_without_a_conversation_a_call_is_one_of_a_process() -> None:
-    a = "call_key('t', 'c', NULL, 'h', 1)"
-    assert one(f"{a} = call_key('t', 'c', NULL, 'h', 1)")
-    assert not one(f"{a} = call_key('t', 'c', NULL, 'h', 2)")
-    assert not one(f"{a} = call_key('t', 'c', 'h', 'h', 1)")
-    assert one("call_key('t', 'c', 'talk', 'h', 1) = call_key('t', 'c', 'talk', 'other', 2)")
-    assert one("call_key('t', 'c', NULL, NULL, NULL) = call_key('t', 'c', NULL, NULL, NULL)")
+    a = "call_key('t', 'c', NULL, NULL, 'h', 1)"
+    assert one(f"{a} = call_key('t', 'c', NULL, NULL, 'h', 1)")
+    assert not one(f"{a} = call_key('t', 'c', NULL, NULL, 'h', 2)")
+    assert not one(f"{a} = call_key('t', 'c', NULL, 'h', 'h', 1)")
+    assert not one(f"{a} = call_key('t', 'c', 'aa01', NULL, 'h', 1)")
+    assert one("call_key('t', 'c', NULL, 'talk', 'h', 1) = call_key('t', 'c', NULL, 'talk', 'other', 2)")
+    assert one("call_key('t', 'c', NULL, NULL, NULL, NULL) = call_key('t', 'c', NULL, NULL, NULL, NULL)")
 
 
 @pytest.mark.parametrize(("ms", "known"), [("5.5", 5.5), ("-1", None), ("'NaN'::DOUBLE", None), ("1e13", None)])

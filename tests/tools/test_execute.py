@@ -39,13 +39,20 @@ def test_a_call(calls: Calls, how: str) -> None:
 
 
 @both
-def test_the_same_call_id_again_is_the_next_attempt(calls: Calls, how: str) -> None:
-    registry = ToolRegistry([forecast])
-    for n in (1, 2):
-        assert run(registry, how, "forecast", {"place": {"city": "x"}}, call_id="c").meta.attempt == n
-    response = run(registry, how, "forecast", {"place": {"city": "x"}})
+def test_the_same_call_id_again_is_the_next_attempt_of_a_call_that_failed(calls: Calls, how: str) -> None:
+    fails = iter([True])
+
+    def fetch(url: str) -> str:
+        if next(fails, False):
+            raise ConnectionError("reset")
+        return url
+
+    registry = ToolRegistry([fetch])
+    for n in (1, 2, 1):
+        assert run(registry, how, "fetch", {"url": "x"}, call_id="c").meta.attempt == n
+    response = run(registry, how, "fetch", {"url": "x"})
     assert response.meta.call_id == response.meta.span_id
-    assert [call.attempt for call in calls()] == [1, 2, 1]
+    assert [call.attempt for call in calls()] == [1, 2, 1, 1]
 
 
 def test_the_call_id_of_the_surroundings(calls: Calls) -> None:

@@ -36,9 +36,9 @@ Row = Mapping[str, Any]
 
 _ATTEMPTS: Final = f"""
 SELECT span_id, call_id, started_at, status, code, message, arguments,
-    coalesce(min(draw) OVER (PARTITION BY call_key(tool, call_id, conversation_id, host, pid)), span_id) AS draw
+    coalesce(min(draw) OVER (PARTITION BY call_key(tool, call_id, first_span_id, conversation_id, host, pid)), span_id) AS draw
 FROM (
-    SELECT span_id, call_id, conversation_id, host, pid, tool, started_at, status, code,
+    SELECT span_id, call_id, first_span_id, conversation_id, host, pid, tool, started_at, status, code,
         draw_key(conversation_id, trace_id) AS draw,
         left(error_message, 500) AS message, left(CAST(arguments AS TEXT), {MAX_ARGUMENTS + 1}) AS arguments
     FROM attempts
@@ -63,13 +63,13 @@ numbered AS (
     FROM (
         SELECT *,
             row_number() OVER (
-                PARTITION BY call_key(tool, call_id, conversation_id, host, pid)
+                PARTITION BY call_key(tool, call_id, first_span_id, conversation_id, host, pid)
                 ORDER BY attempt_order(attempt, started_at, span_id)
             ) AS attempt_no
         FROM finished
         WHERE call_id IN (SELECT call_id FROM multi_attempt_calls)
     ) AS ordered
-    WINDOW of_call AS (PARTITION BY call_key(tool, call_id, conversation_id, host, pid))
+    WINDOW of_call AS (PARTITION BY call_key(tool, call_id, first_span_id, conversation_id, host, pid))
 ),
 clustered AS (
     SELECT draw, CAST(count(*) AS DOUBLE) AS n, CAST(count(*) FILTER (WHERE status <> 'error') AS DOUBLE) AS s

@@ -21,7 +21,7 @@ SELECT
     call_id, span_id, started_at, attempt,
     min(started_at) OVER (
         PARTITION BY
-            tool, call_id, conversation_id,
+            tool, call_id, first_span_id, conversation_id,
             CASE WHEN conversation_id IS NULL THEN host END, CASE WHEN conversation_id IS NULL THEN pid END
     ) AS call_started_at
 FROM attempts

@@ -26,7 +26,7 @@ _MEMBERS: Final = ("span_id", "status", "code", "rule", "rule_grade")
 
 
 _POSITION: Final = (
-    "tool", "call_id", "conversation_id", "host", "pid", "span_id", "started_at", "attempt", "status", "status_recorded",
+    "tool", "call_id", "first_span_id", "conversation_id", "host", "pid", "span_id", "started_at", "attempt", "status", "status_recorded",
 )  # fmt: skip
 """Columns of an attempt that determine which correction of its call names it."""
 
@@ -137,7 +137,7 @@ FROM (
                     status_recorded IS NOT NULL AS was_corrected,
                     min(started_at) OVER (
                         PARTITION BY
-                            tool, call_id, conversation_id,
+                            tool, call_id, first_span_id, conversation_id,
                             if(conversation_id IS NULL, host, NULL), if(conversation_id IS NULL, pid, NULL)
                     ) AS call_started_at
                 FROM ({attempts})

@@ -23,6 +23,10 @@ class Begun(Struct, frozen=True, kw_only=True):
     tool_description: Annotated[str | None, About("Description of the tool.", prose=True)] = None
     call_id: Annotated[str, About("The model's id of the call; the span_id where there is none.")]
     attempt: Annotated[int, About("1 for the first execution of the call, 2 for the first retry.")] = 1
+    first_span_id: Annotated[
+        str | None,
+        About("Span id of the call's first attempt, where its call_id had named another call before.", made=True),
+    ] = None
     linked_by: Annotated[
         str | None, About("How an attempt after the first is known to belong to its call.", made=True)
     ] = None

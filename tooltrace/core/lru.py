@@ -56,19 +56,3 @@ class LruMap(Generic[T]):
         """Remove the entries beyond the capacity; the caller has the lock."""
         for call in list(islice(self._items, len(self._items) - self._capacity)):
             self._items.pop(call, None)
-
-
-class AttemptCounter(LruMap[int]):
-    """A counter of the attempts of each call.
-
-    A call that is retried after ``capacity`` or more other calls begins at 1 again.
-    """
-
-    def next(self, call: Hashable) -> int:
-        """Return the number of the attempt of ``call`` that begins now, from 1 on."""
-        with self._lock:
-            items = self._items
-            items[call] = number = items.pop(call, 0) + 1
-            if len(items) >= self._capacity + self._excess:
-                self._remove_oldest()
-        return number

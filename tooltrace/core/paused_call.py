@@ -38,6 +38,8 @@ class PausedCall(BaseModel):
     """For ``review``: the tool's response, as JSON data."""
     call_id: str
     """The model's id of the call; the span id where the model sent none."""
+    first_span_id: str | None = Field(default=None, pattern="^[0-9a-f]{16}$")
+    """Span id of the call's first attempt, where its id had named another call before."""
     attempt: int = Field(default=1, ge=1)
     span_id: str = Field(pattern="^[0-9a-f]{16}$")
     """The attempt that stopped; it identifies the gate."""

@@ -70,6 +70,15 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         str | None, About("Name of the model that asked for the call, where it is known.", "tooltrace.model")
     ] = None
 
+    first_span_id: Annotated[
+        str | None,
+        About(
+            "Span id of the call's first attempt, where its call_id had named another call before; else unknown.",
+            "tooltrace.first_span_id",
+            made=True,
+        ),
+    ] = None
+
     # when
     started_at: Annotated[datetime, About("Start of the attempt, UTC.")]
     duration_ms: Annotated[
@@ -216,7 +225,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     flags: Annotated[
         Json | None,
         About(
-            "Array of defects of the tool's result, such as confidence_out_of_range.",
+            "Array of defects of the tool's result or of its ids, such as confidence_out_of_range and reused_id.",
             "tooltrace.flags",
         ),
     ] = None

@@ -13,6 +13,7 @@ from opentelemetry.trace import SpanContext
 from tooltrace.core.records import ToolCall
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.call_numbers import REUSED_ID, CallNumbers, CallUse, digest
 from tooltrace.recording.context import CallContext
 from tooltrace.recording.record_builder import build_record, set_result
 from tooltrace.recording.settings import Settings
@@ -45,7 +46,10 @@ class ExternalCall:
     """Nanoseconds since the epoch."""
     duration_ns: int | None = None
     call_id: str | None = None
-    attempt: int = 1
+    attempt: int | None = None
+    """Number of the attempt, where the source states it; else it is counted."""
+    use: CallUse | None = None
+    """The call that it is an attempt of, where that is known."""
     conversation_id: str | None = None
     agent: str | None = None
     model: str | None = None
@@ -66,8 +70,8 @@ class ExternalCall:
     pid: int | None = None
 
 
-def build_call(external: ExternalCall, settings: Settings) -> ToolCall:
-    """Return the record of ``external``.
+def build_call(external: ExternalCall, settings: Settings, numbers: CallNumbers | None = None) -> ToolCall:
+    """Return the record of ``external``. ``numbers``: the calls before it.
 
     Service, release, environment, host and process are those of ``external``, even if unknown; never those of this process.
     """
@@ -80,11 +84,15 @@ def build_call(external: ExternalCall, settings: Settings) -> ToolCall:
     )
     attempt = Attempt.begin(_spec_for(safe(external.tool) or "", safe(external.tool_version)), settings, context)
     _set_identity(attempt, external)
-    attempt.call_id, attempt.number = safe(external.call_id), external.attempt
+    attempt.call_id = safe(external.call_id)
+    attempt.use, attempt.number = external.use, external.attempt or 1
+    if attempt.use is None and numbers is not None and external.call_id is not None:
+        attempt.use, attempt.number = begin_attempt(external, numbers)
+    if attempt.first_span_id is not None:
+        attempt.flags = (REUSED_ID,)
     attempt.ending, attempt.error = external.ending, external.error
     if external.arguments is not None and attempt.captures_content:
-        named = external.arguments if isinstance(external.arguments, dict) else {"input": external.arguments}
-        attempt.arguments = snapshot(named)
+        attempt.arguments = snapshot(_named(external.arguments))
     # Without content a result is still read for its outcome, unless the exception is the outcome.
     if external.result is not NO_RESULT and (attempt.captures_content or external.error is None):
         set_result(attempt, external.result)
@@ -93,7 +101,20 @@ def build_call(external: ExternalCall, settings: Settings) -> ToolCall:
     origin = {name: safe(getattr(external, name)) for name in ("service", "release", "environment", "host")}
     described = safe_name(external.tool_description, settings.redaction, settings.field_limit)
     kind = {"tool_type": safe(external.tool_type), "tool_description": described}
-    return replace(build_record(attempt), **kind, **origin, pid=external.pid)
+    call = replace(build_record(attempt), **kind, **origin, pid=external.pid)
+    if attempt.use is not None:
+        attempt.use.recorded(call)
+    return call
+
+
+def begin_attempt(external: ExternalCall, numbers: CallNumbers) -> tuple[CallUse, int]:
+    """Return the call of ``external`` among those before it, by what the macro ``call_key`` compares, and its number."""
+    key = (external.tool, external.call_id, external.conversation_id or (external.host, external.pid))
+    return numbers.begin(key, external.span_id, digest(_named(external.arguments)), number=external.attempt)
+
+
+def _named(arguments: Any) -> dict[str, Any] | None:
+    return arguments if arguments is None or isinstance(arguments, dict) else {"input": arguments}
 
 
 def _set_identity(attempt: Attempt, external: ExternalCall) -> None:

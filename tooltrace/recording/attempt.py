@@ -25,6 +25,7 @@ from tooltrace.recording.tracebacks import RaisedFrom
 from tooltrace.redact.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from tooltrace.recording.call_numbers import CallUse
     from tooltrace.recording.settings import Settings
 
 _new = object.__new__
@@ -39,6 +40,8 @@ class Attempt(ToolSpan):
 
     call_id: str | None = None
     number: int = 1
+    use: CallUse | None = None
+    """The call that the attempt belongs to; None where it has no call id."""
     linked_by: str | None = None
     """The retry library by which the attempt is known to be a retry."""
     started: int = 0
@@ -102,6 +105,11 @@ class Attempt(ToolSpan):
         self.span_id = 0
         self.span_attributes = self.end_time = self.error = self.stream = None
         return self
+
+    @property
+    def first_span_id(self) -> str | None:
+        """Span id of the first attempt of the call, where its id had named another call before."""
+        return None if self.use is None else self.use.first_span_id
 
     def make_record(self) -> ToolCall:
         """Return a new record of the ended attempt."""

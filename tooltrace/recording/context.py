@@ -27,10 +27,14 @@ class CallId:
     the tool itself makes inside the same ``context``.
     """
 
-    __slots__ = ("names", "open_attempt", "value")
+    __slots__ = ("names", "open_attempt", "stated", "value")
 
-    def __init__(self, value: str | None, open_attempt: Any = None, names: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, value: str | None, open_attempt: Any = None, names: frozenset[str] = frozenset(), *, stated: bool = False
+    ) -> None:
         self.value = value
+        self.stated = stated
+        """Whether the application says that all attempts with this id are of one call."""
         self.open_attempt = open_attempt
         """The attempt that an integration began for the call, until a decorated tool continues it."""
         self.names = names
@@ -84,7 +88,7 @@ def context(
     outer = current.get()
     token = current.set(
         CallContext(
-            call=outer.call if call_id is None else CallId(str(call_id)),
+            call=outer.call if call_id is None else CallId(str(call_id), stated=True),
             conversation_id=outer.conversation_id if conversation_id is None else str(conversation_id),
             agent=outer.agent if agent is None else str(agent),
             model=outer.model if model is None else str(model),

@@ -58,6 +58,12 @@ def remember_attempt(call: ToolCall) -> None:
         _outcomes.put(call.span_id, AttemptOutcome(ran=True, message=message, code=code))
 
 
+def has_failed(span_id: str) -> bool:
+    """Whether the attempt ``span_id`` of this process, whose record was made, failed or was refused."""
+    outcome = _outcomes.get(span_id)
+    return outcome is not None and outcome.ran
+
+
 def reports_error(text: str, rules: Sequence[Rule], failure: Sequence[str] = ()) -> bool:
     """Whether ``text`` reports an error to its reader.
 

@@ -214,6 +214,7 @@ def _identity(attempt: Attempt) -> dict[str, Any]:
         **attempt.spec.identity,
         **attempt.settings.origin,
         "attempt": attempt.number,
+        "first_span_id": attempt.first_span_id,
         "linked_by": attempt.linked_by or ("call_id" if attempt.number > 1 else None),
         "trace_id": f"{attempt.trace_id:032x}",
         "span_id": attempt.hex_id,

@@ -13,7 +13,7 @@ from msgspec import Struct
 from opentelemetry.context.context import Context
 
 from tooltrace.core import forking
-from tooltrace.core.lru import AttemptCounter, LruMap
+from tooltrace.core.lru import LruMap
 from tooltrace.core.records import Outcome, Record
 from tooltrace.faults import faults, pass_on_signal, raised_by_signal, report_fault, suppress_faults
 from tooltrace.normalize import Rule
@@ -27,6 +27,7 @@ from tooltrace.recording import call_identity, retries, shutdown
 from tooltrace.recording import context as contexts
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.call_identity import CONFIG, current_run
+from tooltrace.recording.call_numbers import REUSED_ID, CallNumbers, KnownCall, digest
 from tooltrace.recording.cancellation import reason_of, watch_deadlines
 from tooltrace.recording.context import BAGGAGE_KEY, CallContext, CallId
 from tooltrace.recording.inheritance import parent_pid
@@ -76,7 +77,7 @@ class Recorder:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.worker = Worker(settings)
-        self._attempts = AttemptCounter()
+        self._calls = CallNumbers()
         self._last: LruMap[LastAttempt] = LruMap()
         """The last attempt by call id, and by conversation and call id where another conversation has used the id since."""
         self._safe_specs: LruMap[tuple[ToolSpec, ToolSpec]] | None = None
@@ -108,12 +109,13 @@ class Recorder:
         number: int | None = None,
         span_id: int = 0,
         started_ns: int | None = None,
+        known: KnownCall | None = None,
     ) -> Attempt | None:
         """Begin an attempt and return it; None where the attempt cannot be recorded.
 
         ``call_id``: the model's id of the call; default: that of ``context``, else of an injected argument, else of the
         enclosing tool span of another library. ``number``: number of the attempt;
-        default: counted per call. ``span_id``: id for the span; a provider that makes its own spans replaces it.
+        default: counted per call. ``known``: the call that the attempt is known to belong to. ``span_id``: id for the span; a provider that makes its own spans replaces it.
         ``started_ns``: start of a call of the past, in nanoseconds since 1970.
         """
         try:
@@ -146,7 +148,7 @@ class Recorder:
             if arguments is not None and attempt.captures_content:
                 attempt.arguments = snapshot(arguments, settings.field_limit)
             if call_id is not None or _last_failed() is not None or announcing_libraries:  # it may be a retry
-                self._identify_call(attempt, call_id, number)
+                self._identify_call(attempt, call_id, number, known, arguments)
             self._running.add(attempt)
             # last, so that the duration does not contain the work of the recorder
             attempt.started = perf_counter_ns()
@@ -178,27 +180,35 @@ class Recorder:
         attempt.started = perf_counter_ns()
         return attempt
 
-    def _identify_call(self, attempt: Attempt, call_id: str | None, number: int | None) -> None:
-        """Make ``attempt`` an attempt of the call ``call_id``; without an id, of the call that it retries, if any."""
-        if call_id is None:
-            if (link := retries.find_link(attempt)) is None:
-                return
-            call_id, number, attempt.linked_by = link.failed.call_id, link.failed.number + 1, link.library
-        attempt.call_id = call_id = str(call_id)
-        self._number(attempt, attempt.spec, call_id, number)
-
-    def _number(self, attempt: Attempt, spec: ToolSpec, call_id: str, number: int | None) -> None:
-        """Set the number of ``attempt``, and remember it as the last attempt of its call.
+    def _identify_call(
+        self,
+        attempt: Attempt,
+        call_id: str | None,
+        number: int | None = None,
+        known: KnownCall | None = None,
+        arguments: dict[str, Any] | None = None,
+    ) -> None:
+        """Make ``attempt`` an attempt of the call ``call_id``; without an id, of the call that it retries, if any.
 
         The key includes the conversation, because some models restart their numbering in each conversation.
         """
-        conversation = attempt.call_context.conversation_id
-        call = (conversation, spec.name, call_id)
-        if number is None:
-            number = self._attempts.next(call)
-        else:  # later attempts count on from this number
-            self._attempts.put(call, number)
-        attempt.number = number
+        if call_id is None:
+            if (link := retries.find_link(attempt)) is None:
+                return
+            failed, attempt.linked_by = link.failed, link.library
+            call_id, known = failed.call_id, KnownCall(failed.number + 1, failed.first_span_id)
+        attempt.call_id = call_id = str(call_id)
+        spec, conversation, by = attempt.spec, attempt.call_context.conversation_id, attempt.call_context.call
+        attempt.use, attempt.number = self._calls.begin(
+            (conversation, spec.name, call_id),
+            attempt.span_id,
+            digest(arguments, attempt.arguments),
+            stated=by is not None and by.stated and by.value == call_id,
+            number=number,
+            known=known,
+        )
+        if attempt.first_span_id is not None and REUSED_ID not in attempt.flags:
+            attempt.flags = (*attempt.flags, REUSED_ID)
         # most ids have one entry; the second key is made where another conversation uses the id again
         earlier = self._last.get(call_id)
         if earlier is not None and earlier.conversation_id != conversation:
@@ -231,7 +241,6 @@ class Recorder:
                 if found.kinds and pauses(found.kinds):
                     # the object requests input of a person: it is not the tool's result
                     attempt.ending, attempt.result = "paused", None
-                    self._repeat_number(attempt)
             elif type(found) is ResponseSnapshot and found.status == "error" and retries.is_wanted():
                 retries.remember(attempt, None)
             self._end(attempt)
@@ -250,11 +259,9 @@ class Recorder:
             attempt.ending = ending_of(type(error))
             if attempt.ending == "returned":  # the exception carries the result
                 set_result(attempt, error.args[0] if error.args else None)
-            elif attempt.ending == "paused":
-                self._repeat_number(attempt)
             elif attempt.ending == "refused" or (type(error) is TypeError and fails_to_bind(error, OURS)):
                 self._refuse(attempt, reader.summarize(error))
-            else:
+            elif attempt.ending != "paused":
                 attempt.error = _summary(attempt.ending, error)
                 if attempt.error.message_size is not None:
                     attempt.full_sizes = {"error_message": attempt.error.message_size}
@@ -295,8 +302,6 @@ class Recorder:
         """
         with suppress_faults("record", lost=1):
             attempt.ending = ending
-            if ending == "paused":
-                self._repeat_number(attempt)
             self._end(attempt)
 
     def refused(self, attempt: Attempt, code: str, reason: str, error_type: str = "") -> None:
@@ -310,13 +315,6 @@ class Recorder:
 
     def _refuse(self, attempt: Attempt, why: ExceptionSummary) -> None:
         attempt.ending, attempt.error, attempt.duration_ns = "refused", why, None
-        self._repeat_number(attempt)
-
-    def _repeat_number(self, attempt: Attempt) -> None:
-        """Give the execution that follows a paused or refused ``attempt`` of the same call the same attempt number."""
-        if attempt.call_id is not None:
-            call = (attempt.call_context.conversation_id, attempt.spec.name, attempt.call_id)
-            self._attempts.put(call, attempt.number - 1)
 
     def finish_unknown(self, attempt: Attempt) -> None:
         """End ``attempt`` with an unknown result."""
@@ -364,13 +362,15 @@ class Recorder:
         attempt.generation = forking.generation
         attempt.renew_id()
         if attempt.call_id is not None:
-            self._number(attempt, attempt.spec, attempt.call_id, None)
+            self._identify_call(attempt, attempt.call_id, known=KnownCall(attempt.number + 1, attempt.first_span_id))
 
     def _end(self, attempt: Attempt) -> None:
         self._drop_running(attempt)
         # a tool that forks ends in both processes: each needs a span id of its own
         if attempt.generation != forking.generation:
             self._separate_from_parent(attempt)
+        if attempt.use is not None:
+            attempt.use.ended(attempt)
         by_tool, by_context = attempt.span_attributes, attempt.call_context.attributes
         if by_tool is not None or by_context is not None:
             # copied now: the application may change the values as soon as the tool has returned

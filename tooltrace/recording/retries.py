@@ -52,6 +52,7 @@ class FailedAttempt(Struct, frozen=True, gc=False):
     conversation_id: str | None
     call_id: str
     number: int
+    first_span_id: str | None
     began: float
     """Start on the clock of ``time.monotonic``, which retry libraries use."""
 
@@ -95,6 +96,7 @@ def remember(attempt: Attempt, error: BaseException | None) -> None:
         attempt.call_context.conversation_id,
         attempt.call_id or attempt.hex_id,
         attempt.number,
+        attempt.first_span_id,
         time.monotonic() - (attempt.duration_ns or 0) / 1e9,
     )
     last_failed.set(failed)

@@ -188,9 +188,8 @@ def _with_groups(siblings: list[StepNode]) -> list[StepNode]:
     for node in siblings:
         row = node.row
         is_tool = row["kind"] == "tool"
-        calls.setdefault((row["tool"], row["call_id"], row["conversation"]) if is_tool else (id(node),), []).append(
-            node
-        )
+        call = (row["tool"], row["first_span_id"] or row["call_id"], row["conversation"])
+        calls.setdefault(call if is_tool else (id(node),), []).append(node)
     return [attempts[0] if len(attempts) == 1 else _group(attempts) for attempts in calls.values()]
 
 

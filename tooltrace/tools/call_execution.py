@@ -16,6 +16,7 @@ from tooltrace.faults import suppress_faults
 from tooltrace.normalize import normalize
 from tooltrace.otel.sdk_internals import detach
 from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.call_numbers import KnownCall
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.record_builder import with_failed_value
 from tooltrace.recording.recorder import Recorder, activate
@@ -203,8 +204,8 @@ def _with_claims(response: ToolResponse, result: Any, spec: ToolSpec) -> ToolRes
 def begin(recorder: Recorder, prepared: PreparedCall) -> Attempt | None:
     """Begin an attempt. An attempt that resumes a paused one continues its number and links to its span."""
     paused = prepared.resumed
-    number = None if paused is None else paused.attempt
-    attempt = recorder.begin(prepared.spec, prepared.recorded, call_id=prepared.call_id, number=number)
+    known = None if paused is None else KnownCall(paused.attempt, paused.first_span_id)
+    attempt = recorder.begin(prepared.spec, prepared.recorded, call_id=prepared.call_id, known=known)
     if attempt is not None and paused is not None:
         with suppress_faults("link"):
             flags = TraceFlags(TraceFlags.SAMPLED)

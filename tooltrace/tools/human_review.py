@@ -74,6 +74,7 @@ def pause(prepared: PreparedCall) -> ToolResponse:
         arguments=prepared.sent,
         wanted=_requested_schemas(tool) if prepared.gate == "input" else {},
         call_id=_call_id(attempt),
+        first_span_id=attempt.first_span_id,
         attempt=attempt.number,
         span_id=attempt.hex_id,
         trace_id=f"{attempt.trace_id:032x}",

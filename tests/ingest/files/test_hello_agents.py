@@ -329,7 +329,8 @@ def test_nothing_is_lost_and_nothing_doubled(read, event, events):
     numbers = {}
     for call in sorted(calls, key=lambda call: call.attempt):
         if call.call_id != call.span_id:
-            numbers.setdefault((call.conversation_id, call.call_id), []).append(call.attempt)
+            key = (call.conversation_id, call.tool, call.call_id, call.first_span_id)
+            numbers.setdefault(key, []).append(call.attempt)
     assert all(attempts == list(range(1, len(attempts) + 1)) for attempts in numbers.values())
 
 

@@ -148,7 +148,10 @@ def test_a_conversation_that_grew_keeps_the_ids_of_its_calls(tmp_path):
     early, _ = imported(tmp_path / "chat.json", json.dumps(blocks()))
     late, _ = imported(tmp_path / "chat.json", json.dumps([*blocks(), *blocks()[1:]]))
     assert [call.span_id for call in late][:2] == [call.span_id for call in early]
-    assert [(call.call_id, call.attempt) for call in late][2:] == [("toolu_1", 2), ("toolu_2", 2)]
+    assert [(call.call_id, call.attempt, call.first_span_id == call.span_id) for call in late][2:] == [
+        ("toolu_1", 1, True),
+        ("toolu_2", 2, False),
+    ], "only the second failed before"
 
 
 @pytest.mark.parametrize(

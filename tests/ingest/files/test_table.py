@@ -84,8 +84,9 @@ def test_equal_rows_are_different_calls_and_bad_rows_are_reported(tmp_path):
     calls, result = imported(path, "tool=tool,at=at,status=status,call_id=id,version=v")
     assert [(c.call_id, c.attempt, c.tool_version, f"{c.started_at:%Y-%m-%d %H:%M}") for c in calls] == [
         ("c1", 1, "2.0", "2026-03-01 12:00"),
-        ("c1", 2, "2.0", "2026-03-01 12:00"),
+        ("c1", 1, "2.0", "2026-03-01 12:00"),
     ]
+    assert [c.first_span_id for c in calls] == [None, calls[1].span_id]
     reasons = [(line.line, line.reason) for line in result.examples]
     assert [number for number, _ in reasons] == [4, 5, 6, 7, 8]
     for (_, reason), part in zip(reasons, ("got 'yesterday'", "no tool", "unknown status 'hm'", "2 fields, where", "not UTF-8"), strict=True):  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.ingest.spans.conftest import START, Take, calls_of, data, mcp, span, tool
@@ -103,6 +105,24 @@ def test_a_retry_of_the_same_call_is_its_next_attempt(take: Take) -> None:
     second = tool("add", agent, "c1", start_ns=START + 5_000_000, result=3)
     found = calls_of(take(second, first, agent))
     assert sorted((call.attempt, call.status) for call in found) == [(1, "error"), (2, "success")]
+
+
+@pytest.mark.parametrize("split", [0, 1, 2])
+def test_an_id_that_comes_again_in_a_conversation_is_another_call_unless_that_one_failed(
+    take: Take, split: int
+) -> None:
+    def turn(number: int, **more: Any) -> SpanData:
+        talk = {"gen_ai.conversation.id": "talk"}
+        return tool(
+            "add", None, "call_0", trace_id=f"{number:032x}", start_ns=START + number * 10**9, attributes=talk, **more
+        )
+
+    spans = [turn(1, arguments={"a": 1}, result=1), turn(2, arguments={"a": 2}, error=("TimeoutError", "slow"))]
+    spans += [turn(3, arguments={"a": 2}, result=2), turn(4, arguments={"a": 2}, result=2)]
+    found = calls_of(take(spans[:split], spans[split:]))
+    own = [call.first_span_id for call in found]
+    assert own == [None, found[1].span_id, found[1].span_id, found[3].span_id]
+    assert [call.attempt for call in found] == [1, 1, 2, 1]
 
 
 @pytest.mark.parametrize("split", [0, 1, 2, 3])

@@ -24,7 +24,7 @@ _MESSAGE_COLUMNS: Final = frozenset(TOOL_CALLS.columns) - frozenset(ATTEMPTS.nam
 
 
 HASHES: Final = {
-    "call_hash": "text_key(call_key({0}tool, {0}call_id, {0}conversation_id, {0}host, {0}pid))",
+    "call_hash": "text_key(call_key({0}tool, {0}call_id, {0}first_span_id, {0}conversation_id, {0}host, {0}pid))",
     "cluster_hash": "text_key(draw_key({0}conversation_id, {0}trace_id))",
 }
 """SQL of the columns that only a local store has, with the name of the table in front of each column."""

@@ -18,11 +18,12 @@ from typing import Any
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.records import ToolCall
 from tooltrace.core.response import ResponseMeta, Status, ToolResponse
-from tooltrace.ingest.call_builder import ExternalCall, build_call, stable_id
+from tooltrace.ingest.call_builder import ExternalCall, begin_attempt, build_call, stable_id
 from tooltrace.ingest.files.reader import Format, TraceFile, parsed
 from tooltrace.normalize import normalize
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.otel.timestamps import nanoseconds
+from tooltrace.recording.call_numbers import CallNumbers, CallUse
 from tooltrace.recording.logger import MAX_DURATION_MS
 from tooltrace.recording.settings import Settings
 
@@ -83,6 +84,8 @@ class _PendingCall:
     at: datetime
     arguments: Any
     agent: str | None
+    use: CallUse | None = None
+    attempt: int | None = None
 
     def external(self, **more: Any) -> ExternalCall:
         # Without a session only the time distinguishes calls of two runs. With a session it is left out, so that the
@@ -96,10 +99,11 @@ class _PendingCall:
             started_ns=nanoseconds(self.at),
             tool_type="function",
             call_id=self.call_id,
-            attempt=self.occurrence if self.call_id is not None else 1,
             conversation_id=self.session,
             agent=self.agent,
             arguments=self.arguments,
+            use=self.use,
+            attempt=self.attempt,
             **more,
         )
 
@@ -121,7 +125,7 @@ class _Waiting:
         """Remove and return the call of a result: the last with its id, otherwise the first with its step and tool."""
         same = self._at.get(("id", session, call_id)) if call_id is not None else None
         if same:
-            # The model reuses an id only when it retries, so the last call with it is the one that ended.
+            # the last call with the id is the one that ended
             return self._remove(next(reversed(same)))
         there = self._at.get(("step", session, step, tool, "any" if call_id is None else "nameless"))
         return self._remove(next(iter(there))) if there else None
@@ -152,6 +156,7 @@ class _Sessions:
     """State of the sessions in one file."""
 
     def __init__(self) -> None:
+        self._numbers = CallNumbers()
         self._agents: dict[str | None, str | None] = {}
         self._occurrences: Counter[tuple[Any, ...]] = Counter()
         self._waiting = _Waiting()
@@ -197,7 +202,11 @@ class _Sessions:
         place = (session, call_id) if call_id is not None else (session, step, tool)
         self._occurrences[place] += 1
         agent = self._agents.get(session)
-        return _PendingCall(session, step, tool, call_id, self._occurrences[place], at, _arguments(payload), agent)
+        pending = _PendingCall(session, step, tool, call_id, self._occurrences[place], at, _arguments(payload), agent)
+        if call_id is not None:
+            pending.use, pending.attempt = begin_attempt(pending.external(), self._numbers)
+            pending.use.failed = True  # it was lost, unless its result is read before the id comes again
+        return pending
 
 
 def _is_event(line: Any) -> bool:

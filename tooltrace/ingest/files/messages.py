@@ -20,6 +20,7 @@ from tooltrace.core.records import ToolCall
 from tooltrace.ingest.call_builder import NO_RESULT, ExternalCall, build_call, stable_id
 from tooltrace.ingest.files.moments import moment_ns
 from tooltrace.ingest.files.reader import Format, TraceFile, parsed
+from tooltrace.recording.call_numbers import CallNumbers
 from tooltrace.recording.settings import Settings
 
 NAME: Final = "messages"
@@ -45,8 +46,9 @@ def knows(head: bytes) -> bool:
 
 def read(source: TraceFile, settings: Settings) -> Iterator[ToolCall]:
     """Yield every call of the file, in the order of the requests."""
+    numbers = CallNumbers()
     for conversation in _conversations(source):
-        yield from (build_call(call, settings) for call in conversation.calls())
+        yield from (build_call(call, settings, numbers) for call in conversation.calls())
 
 
 FORMAT = Format(NAME, knows, read)
@@ -107,7 +109,8 @@ class _Request:
     arguments: Any
     at_ns: int | None
     agent: str | None
-    attempt: int
+    occurrence: int
+    """How often the call's id has occurred."""
     result: Any = NO_RESULT
 
 
@@ -140,7 +143,7 @@ class _Conversation:
         for place, request in enumerate(self._requests):
             start = request.at_ns or start + _STEP_NS
             # a call id names a call within its conversation only, and a model may use one again
-            identity = (NAME, self._id, request.call_id or place, request.attempt, request.tool)
+            identity = (NAME, self._id, request.call_id or place, request.occurrence, request.tool)
             yield ExternalCall(
                 tool=request.tool,
                 trace_id=stable_id(16, NAME, self._id),
@@ -148,7 +151,6 @@ class _Conversation:
                 started_ns=start,
                 tool_type="function",
                 call_id=request.call_id,
-                attempt=request.attempt,
                 conversation_id=self._id,
                 agent=request.agent,
                 arguments=request.arguments,

@@ -22,6 +22,7 @@ from tooltrace.ingest.files.csv import long_fields, rows_of
 from tooltrace.ingest.files.moments import ACCEPTED, moment_ns
 from tooltrace.ingest.files.reader import TraceFile, parsed
 from tooltrace.normalize.terms import lookup_code, normalize_code
+from tooltrace.recording.call_numbers import CallNumbers
 from tooltrace.recording.settings import Settings
 
 NAME: Final = "table"
@@ -128,7 +129,7 @@ def read(source: TraceFile, settings: Settings, columns: Mapping[str, str]) -> I
         raise BadParameter(f"{source.path} has no column {unknown[0]!r}{hint}")
     texts = (line.decode("utf-8", "surrogateescape") for _, line in source.lines())
     same: Counter[tuple[str, ...]] = Counter()
-    attempts: Counter[tuple[str | None, ...]] = Counter()
+    numbers = CallNumbers()
     with long_fields():
         rows = rows_of(source, csv.reader(texts, delimiter=delimiter, strict=True))
         next(rows, None)
@@ -141,16 +142,16 @@ def read(source: TraceFile, settings: Settings, columns: Mapping[str, str]) -> I
                 chosen = _Row({field: cells[column] for field, column in columns.items()}, delimiter == ";")
                 # equal rows are different calls
                 same[tuple(row)] += 1
-                call = _call(chosen, (*row, same[tuple(row)]), attempts)
+                call = _call(chosen, (*row, same[tuple(row)]))
             except UnicodeEncodeError:
                 source.skip(number, "not UTF-8: save the file as UTF-8")
             except ValueError as error:
                 source.skip(number, str(error))
             else:
-                yield build_call(call, settings)
+                yield build_call(call, settings, numbers)
 
 
-def _call(row: _Row, identity: tuple[Any, ...], attempts: Counter[tuple[str | None, ...]]) -> ExternalCall:
+def _call(row: _Row, identity: tuple[Any, ...]) -> ExternalCall:
     tool, at, call_id, conversation = (row.text(field) for field in ("tool", "at", "call_id", "conversation"))
     if tool is None:
         raise ValueError("no tool")
@@ -160,7 +161,6 @@ def _call(row: _Row, identity: tuple[Any, ...], attempts: Counter[tuple[str | No
     milliseconds, seconds, attempt = (row.number(field) for field in ("duration_ms", "duration_s", "attempt"))
     if milliseconds is None and seconds is not None:
         milliseconds = seconds * 1000
-    attempts[tool, call_id, conversation] += call_id is not None
     ending, result = _outcome(row)
     return ExternalCall(
         tool=tool,
@@ -170,7 +170,7 @@ def _call(row: _Row, identity: tuple[Any, ...], attempts: Counter[tuple[str | No
         duration_ns=None if milliseconds is None else round(milliseconds * 1e6),
         tool_type="function",
         call_id=call_id,
-        attempt=int(attempt) if attempt else max(attempts[tool, call_id, conversation], 1),
+        attempt=int(attempt) if attempt else None,
         conversation_id=conversation,
         agent=row.text("agent"),
         tool_version=row.text("version"),

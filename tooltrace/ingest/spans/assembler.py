@@ -8,10 +8,9 @@ from threading import RLock
 from typing import Any
 
 from tooltrace.core import forking
-from tooltrace.core.lru import AttemptCounter
 from tooltrace.core.records import Span, ToolCall
 from tooltrace.core.response import is_response
-from tooltrace.ingest.call_builder import NO_RESULT, ExternalCall, build_call
+from tooltrace.ingest.call_builder import NO_RESULT, ExternalCall, begin_attempt, build_call
 from tooltrace.ingest.spans.conventions.base import TEXTS, Key, SpanToolCall
 from tooltrace.ingest.spans.conventions.detect import ENCLOSING, consumed, parse_tool_call
 from tooltrace.ingest.spans.conventions.enclosing import stated_context
@@ -32,6 +31,7 @@ from tooltrace.ingest.spans.span_records import (
 from tooltrace.otel import attributes as names
 from tooltrace.otel.content_policy import EVENTS
 from tooltrace.otel.span_data import SpanData
+from tooltrace.recording.call_numbers import CallNumbers
 from tooltrace.recording.settings import Settings
 
 READ_EVENTS = CONTENT_EVENTS | {"exception"}
@@ -132,7 +132,7 @@ class Assembler:
         self.settings = settings
         self.here = here
         self._doubles = SpanDeduplicator()
-        self._attempts = AttemptCounter(20_000)
+        self._numbers = CallNumbers(20_000)
         self._lock = RLock()
         forking.register(self)
 
@@ -240,9 +240,10 @@ class Assembler:
                 model=external.model or around.model,
             )
         call_id = external.call_id or group.call_id
-        if call_id is not None and group.attempt is None:
-            group.attempt = self._attempts.next((external.trace_id, external.tool, call_id))
-        return build_call(replace(external, call_id=call_id, attempt=group.attempt or 1), self.settings)
+        external = replace(external, call_id=call_id)
+        if call_id is not None and group.use is None:
+            group.use, group.attempt = begin_attempt(external, self._numbers)
+        return build_call(replace(external, use=group.use, attempt=group.attempt), self.settings)
 
 
 def _key(form: SpanData) -> Key:

@@ -17,6 +17,7 @@ import orjson
 
 from tooltrace.ingest.spans.conventions.base import Key
 from tooltrace.ingest.spans.conventions.enclosing import NOTHING_STATED, StatedContext
+from tooltrace.recording.call_numbers import CallUse
 from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.snapshot import snapshot
 
@@ -44,6 +45,8 @@ class CallGroup:
     recorded: Key | None = None
     """Key of the span whose id the call's record has."""
     attempt: int | None = None
+    use: CallUse | None = None
+    """The call among those with its id."""
     joined: CallGroup | None = None
     """The group into which this group was merged."""
 
@@ -231,4 +234,5 @@ def _merge_groups(outer_call: CallGroup, inner_call: CallGroup) -> None:
     outer_call.arguments = inner_call.arguments if outer_call.arguments is None else outer_call.arguments
     outer_call.is_native = outer_call.is_native or inner_call.is_native
     outer_call.recorded = outer_call.recorded or inner_call.recorded
-    outer_call.attempt = outer_call.attempt or inner_call.attempt
+    if outer_call.attempt is None:
+        outer_call.attempt, outer_call.use = inner_call.attempt, inner_call.use

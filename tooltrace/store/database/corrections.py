@@ -99,7 +99,7 @@ new_spans AS (
 SELECT span_id, call_id, started_at, attempt, status, code, "rule", rule_grade, status_recorded, reading_recorded,
     min(started_at) OVER (
         PARTITION BY
-            tool, call_id, conversation_id,
+            tool, call_id, first_span_id, conversation_id,
             CASE WHEN conversation_id IS NULL THEN host END, CASE WHEN conversation_id IS NULL THEN pid END
     ) AS call_started_at
 FROM {attempts}

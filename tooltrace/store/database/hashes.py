@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _PROPERTY: Final = "hashes"
-_SAMPLES: Final = "('t', 'c', NULL, 'h', 1, 'a trace'), ('tool', 'a longer call id than 12', 'a longer conversation id', NULL, NULL, '')"
+_SAMPLES: Final = "('t', 'c', NULL, NULL, 'h', 1, 'a trace'), ('tool', 'a longer call id than 12', 'aa01', 'a longer conversation id', NULL, NULL, '')"
 """Two attempts, with short and long texts, which DuckDB hashes in different ways."""
 _FINGERPRINT: Final = (
     f"(SELECT {quote_literal(hashlib.sha256(repr([column.sql for column in ATTEMPTS.hashes]).encode()).hexdigest()[:16])} || "
     f"string_agg(concat_ws('-', '', {', '.join(column.sql for column in ATTEMPTS.hashes)}), '') "
-    f"FROM (VALUES {_SAMPLES}) AS samples(tool, call_id, conversation_id, host, pid, trace_id))"
+    f"FROM (VALUES {_SAMPLES}) AS samples(tool, call_id, first_span_id, conversation_id, host, pid, trace_id))"
 )
 """Text in SQL that changes with the expressions and with DuckDB's hash."""
 

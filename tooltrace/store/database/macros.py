@@ -87,11 +87,12 @@ MACROS: Final = (
     ),
     Macro(
         "call_key",
-        ("tool", "call_id", "conversation_id", "host", "pid"),
-        "row(tool, call_id, coalesce(conversation_id, host, ''), "
+        ("tool", "call_id", "first_span_id", "conversation_id", "host", "pid"),
+        "row(tool, coalesce(first_span_id, call_id), coalesce(conversation_id, host, ''), "
         "CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) ELSE -2 END)",
         "Identity of the call that an attempt belongs to: tool, call_id and conversation; without a conversation, host "
-        "and process, because some models number their calls anew in each process.",
+        "and process, because some models number their calls anew in each process. first_span_id stands for an id that "
+        "had named another call before.",
     ),
     Macro(
         "draw_key",

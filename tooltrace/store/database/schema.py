@@ -82,8 +82,8 @@ ATTEMPTS: Final = Table(
     hashes=(
         HashColumn(
             "call_hash",
-            "Number of the call: text_key(call_key(tool, call_id, conversation_id, host, pid)). Its attempts have the same one. Not in ClickHouse.",
-            "hash(row(tool, call_id, coalesce(conversation_id, host, ''), "
+            "Number of the call: text_key(call_key(tool, call_id, first_span_id, conversation_id, host, pid)). Its attempts have the same one. Not in ClickHouse.",
+            "hash(row(tool, coalesce(first_span_id, call_id), coalesce(conversation_id, host, ''), "
             "CASE WHEN conversation_id IS NULL THEN coalesce(pid, -1) ELSE -2 END))",
         ),
         HashColumn(

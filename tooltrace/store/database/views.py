@@ -170,7 +170,8 @@ WHERE row_no = 1
 CALLS: Final = View(
     "calls",
     "One row per call, over its attempts. Attempts belong to one call if tool, call_id and conversation agree; without "
-    "a conversation, host and process must agree too, because some models number their calls anew in each process.",
+    "a conversation, host and process must agree too, because some models number their calls anew in each process. Where an id "
+    "names a new call, first_span_id must agree too.",
     {
         "tool": "Name of the tool.",
         "call_id": "Id of the call.",
@@ -221,6 +222,7 @@ FROM tool_calls
 GROUP BY
     tool,
     call_id,
+    first_span_id,
     conversation_id,
     CASE WHEN conversation_id IS NULL THEN host END,
     CASE WHEN conversation_id IS NULL THEN pid END
