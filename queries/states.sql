@@ -28,6 +28,7 @@
 --   low              low(rate)         95 % interval of rate
 --   high             high(rate)        95 % interval of rate
 --   cut_off          count             bad calls that did not finish
+--   lost             count             those of them whose process was gone: the tool may kill it
 --   misused          count             bad calls with the code INVALID_PARAM or NOT_FOUND: of the caller
 --   usual_rate       share             rate before it; NULL where nothing was before
 --   usual_low        low(usual_rate)   95 % interval of usual_rate
@@ -63,6 +64,7 @@ SELECT
     ms,
     CASE WHEN failed OR cut_off THEN 1.0 ELSE 0.0 END AS is_bad,
     cut_off AS is_cut_off,
+    ending = 'lost' AS is_lost,
     grade = 'unread' AND finished AS is_unread,
     CASE WHEN failed OR cut_off THEN coalesce(code, '') END AS bad_code,
     CASE WHEN failed OR cut_off THEN left(error_message, 200) END AS bad_message

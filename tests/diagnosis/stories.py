@@ -60,7 +60,9 @@ class Story:
                 if self.rng.random() >= rate:
                     self.add(tool=tool, started_at=started, duration_ms=took)
                 elif is_cut_off:
-                    self.add(tool=tool, started_at=started, duration_ms=30_000.0, status=None, **{**CUT_OFF, **failed})
+                    self.add(
+                        tool=tool, started_at=started, **{"duration_ms": 30_000.0, "status": None, **CUT_OFF, **failed}
+                    )
                 else:
                     self.add(
                         tool=tool,

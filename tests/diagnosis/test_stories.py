@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.diagnosis.stories import STORIES, healthy
+from tests.diagnosis.stories import STORIES, Story, healthy
 from tests.queries.conftest import START, empty_store, engine, instances, stored  # noqa: F401 - fixtures
 from tooltrace.diagnosis.diagnose import diagnose, diagnose_in
 from tooltrace.diagnosis.finding import KINDS, SEVERITIES, Finding
@@ -95,3 +95,13 @@ def test_a_range_leaves_out_only_what_ended_before_it(stored):  # noqa: F811
 
 def test_a_store_that_does_not_exist_has_no_finding(tmp_path):
     assert diagnose(store=tmp_path / "none.duckdb") == []
+
+
+def test_a_tool_that_kills_its_process_is_named_with_the_number_of_its_lost_calls(engine):  # noqa: F811
+    told = Story(truth={("cut_off", "load")})
+    told.calls("search", "0:200")
+    told.calls("load", "0:100 50!:60", ending="lost", duration_ms=None)
+    [finding] = [one for one in found_in(engine(*told.records)) if one.severity != "note"]
+    assert (finding.kind, finding.tools) == ("cut_off", ("load",))
+    assert "of them was gone before their end" in finding.sentence
+    assert finding.next_step.startswith("It may kill its process")

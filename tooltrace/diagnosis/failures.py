@@ -52,6 +52,8 @@ def _failing(row: Row) -> Finding:
         sentence = f"{tool}: {rate} {verb}{interval}, as long as it is recorded"
     if row["version_since"]:
         sentence += f", with version {name(row['version_since'])}"
+    if 2 * row["lost"] > row["bad"]:
+        sentence += f"; the process of {row['lost']:,} of them was gone before their end"
     if row["code"]:
         sentence += f", mostly {name(row['code'])}"
     if row["message"]:
@@ -77,6 +79,11 @@ def _next_step(row: Row, kind: str) -> str:
         return "Nothing: it has come back."
     if row["version_before"]:
         return f"Roll back to version {name(row['version_before'])}, or see what {name(row['version_since'])} changed."
+    if 2 * row["lost"] > row["bad"]:
+        return (
+            "It may kill its process: look for it among the kills for lack of memory, and read the arguments of its lost calls. In a "
+            "process of its own it would fail alone."
+        )
     if kind == "cut_off":
         after = "" if row["timeout_ms"] is None else f" after about {duration(row['timeout_ms'])}"
         return (

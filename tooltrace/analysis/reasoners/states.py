@@ -75,6 +75,7 @@ def _figures(columns: Columns, first: int, end: int, usual: Segment | None, min_
         "low": found.low,
         "high": found.high,
         "cut_off": int(np.count_nonzero(part["is_cut_off"])),
+        "lost": int(np.count_nonzero(part["is_lost"])),
         "misused": int(np.count_nonzero(np.isin(part["bad_code"][bad].astype(str), MISUSED))),
         "usual_rate": before.share if before else None,
         "usual_low": before.low if before else None,
