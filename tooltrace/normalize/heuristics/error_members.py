@@ -40,7 +40,7 @@ _ABOUT = frozenset(
         *MESSAGES, "error", "errors", "err", "error_code", "error_type", "error_uri", "error_id", "error_msg", "errcode",
         "code", "status", "status_code", "http_status", "status_text", "type", "kind", "category", "cause", "causes",
         "root_cause", "exception", "exception_message", "inner_exception", "exception_type", "exception_class", "hint", "hints", "suggestion", "suggestions",
-        "help", "help_url", "docs", "doc_url", "documentation", "documentation_url", "more_info", "info", "retryable",
+        "help", "help_url", "docs", "link", "links", "href", "doc_url", "documentation", "documentation_url", "more_info", "info", "retryable",
         "is_retryable", "retry", "retry_after", "retry_after_ms", "retry_after_s", "request_id", "trace_id",
         "correlation_id", "timestamp", "traceback", "stack", "stack_trace", "stacktrace", "param", "params", "parameter",
         "parameters", "field", "fields", "argument", "arguments", "args", "kwargs", "tool", "tool_name", "tool_call_id",
@@ -63,7 +63,8 @@ _KNOWN = _ABOUT | _REQUEST_MEMBERS | DATA
 
 _OF_A_ROW = lazy(
     r"(?:.*_)?(?:id|uuid|key|name|at|date|time|on|by|count|total|state|level|duration|progress|score|rate|value|std|mean"
-    r"|title|created|updated|started|finished|completed|ended|host|service|owner|author|user|rows|tags)"
+    r"|title|created|updated|started|finished|completed|ended|host|service|owner|author|user|rows|tags"
+    r"|job|build|task|run|pipeline|deployment|event|ticket|order|word|term|definition|meaning)"
 )
 """Members of an entity whose ``error`` is only one of its attributes."""
 
@@ -101,6 +102,7 @@ def describes_an_entity(name: str) -> bool:
     return _OF_A_ROW.fullmatch(name) is not None
 
 
+_FILE = lazy(r"\S+\.\w{1,5}")
 _BODY = "error_response"
 """Member that holds the whole body of an error; only an error fills it."""
 _NAMES = (
@@ -226,8 +228,13 @@ def _reports_failure(error: Any, data: dict[str, Any]) -> bool:
     if error is True or (isinstance(error, int) and http_status(error)):
         return any(isinstance(value, str) and snake_case(key) in MESSAGES for key, value in data.items())
     if isinstance(error, list):
-        return bool(error) and all(_is_message(item) for item in error)
+        return bool(error) and all(_is_message(item) for item in error) and not _is_catalogue(error)
     return isinstance(error, dict) and (_is_message(error) or are_fields(error))
+
+
+def _is_catalogue(errors: list[Any]) -> bool:
+    """Whether ``errors`` describes kinds of errors: each has a name and a description, and none a message."""
+    return len(errors) > 1 and all(isinstance(item, dict) and {"code", "description"} == set(item) for item in errors)
 
 
 def _is_message(item: Any) -> bool:
@@ -235,8 +242,8 @@ def _is_message(item: Any) -> bool:
 
     A finding in a file is not an error.
     """
-    if isinstance(item, str):
-        return not is_no_error_phrase(item)
+    if isinstance(item, str):  # a name alone may be that of a file
+        return not is_no_error_phrase(item) and _FILE.fullmatch(item) is None
     if not isinstance(item, dict):
         return False
     inner = MemberReader(item)

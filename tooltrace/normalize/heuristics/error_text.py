@@ -11,7 +11,7 @@ from http import HTTPStatus
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.exceptions.services import JSON_RPC
-from tooltrace.normalize.heuristics import chinese_failures
+from tooltrace.normalize.heuristics import chinese_failures, programs
 from tooltrace.normalize.heuristics.crashes import EXIT, STATED_EXIT, read_crash
 from tooltrace.normalize.heuristics.error_patterns import (
     BEFORE_A_TRACE,
@@ -37,7 +37,6 @@ from tooltrace.normalize.heuristics.error_sentences import (
     NOT_A_REPORT,
     OFFERS,
     OPENING,
-    PROGRAM,
     RUNTIME,
     WARNED,
 )
@@ -88,7 +87,7 @@ def read_text(text: str) -> ToolResponse | None:
     if words[:1] in "#*" and HEADED.match(words):
         return _headed(HEADED.sub("", words, count=1), text)
     # Most texts end here: the patterns below take much longer than this test.
-    if not words or (len(words) <= LONGEST and not may_report(words)):
+    if not words or (len(words) <= LONGEST and not may_report(words) and not programs.may_report(words)):
         return None
     stated = _stated(words, text)
     if stated is not None:
@@ -101,11 +100,20 @@ def read_text(text: str) -> ToolResponse | None:
         return _group(words, text)
     if _TRACEBACK in words[:_LONGEST_LEAD]:
         return _traceback(words, text)
+    return _of_a_program(words, text) or (_message(words, text) if len(words) <= LONGEST else None)
+
+
+def _of_a_program(words: str, text: str) -> ToolResponse | None:
+    """Read what a program printed: a crash, or the report of its failure."""
     crash = read_crash(words, text)
     if crash is not None:
         return crash
-    if len(words) > LONGEST:
-        return None
+    report = programs.read_output(words)
+    return build_error(report.message, programs.coded(report), text=text) if report is not None else None
+
+
+def _message(words: str, text: str) -> ToolResponse | None:
+    """Read a short text that is one message."""
     words = _without_options(_unwrapped(words))
     if not _is_one_message(words):
         return None
@@ -183,7 +191,7 @@ def _reports_failure(opening: str, words: str) -> bool:
             return False
         if CHINESE_OPENING.fullmatch(simple):
             return True
-    if PROGRAM.fullmatch(opening) or RUNTIME.fullmatch(opening):
+    if RUNTIME.fullmatch(opening) or programs.report_of(opening) is not None:
         return True
     # The patterns expect a capital; tools often begin a message in lower case.
     opening = opening[:1].upper() + opening[1:]

@@ -5,7 +5,7 @@ Every text that a rule reads has one of these signs. An ordinary text has none, 
 
 from __future__ import annotations
 
-from tooltrace.normalize.heuristics import runtime_messages
+from tooltrace.normalize.heuristics import programs, runtime_messages
 from tooltrace.normalize.heuristics.literal_search import alternatives, literal_search
 
 _WORDS = (
@@ -47,7 +47,7 @@ def may_report(text: str) -> bool:
 
 def may_be_read(text: str) -> bool:
     """Whether a rule for texts may read ``text``: a quick test that never rejects a text that a rule reads."""
-    if len(text) > LONGEST or may_report(text):
+    if len(text) > LONGEST or may_report(text) or programs.may_report(text):
         return True
     if len(text) > _PHRASE:
         return False
