@@ -53,6 +53,10 @@ from tooltrace.normalize.heuristics.report_signs import may_report
         ),
         ("[TIMEOUT] Task timed out after 60 poll attempts\n\nProgress:\nworking", "TIMEOUT"),
         ("-bash: cd: x: No such file or directory", "NOT_FOUND"),
+        ("params must NOT have additional properties", None),
+        ("404 page not found", "NOT_FOUND"),
+        ("429 Too Many Requests: slow down", "RATE_LIMIT"),
+        ("Unknown option: --foo", "INVALID_PARAM"),
     ],
 )
 def test_a_text_that_opens_with_its_failure(result: str, code: str | None) -> None:

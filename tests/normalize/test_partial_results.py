@@ -24,6 +24,10 @@ from tooltrace.normalize.rule import ResultView
         ("a\nb\n[output truncated]", "[output truncated]"),
         ("a\n... (truncated, 120 more lines)", "... (truncated, 120 more lines)"),
         ("a\n<response clipped>", "<response clipped>"),
+        ({"items": [1, 2], "total": 500, "has_more": True}, "2 of 500"),
+        ({"rows": [1], "message": "Results truncated to 100 rows"}, "Results truncated to 100 rows"),
+        ("Showing 100 of 500 results\n\na\nb", "Showing 100 of 500 results"),
+        ("a\nb\n(showing 100 of 5,000 rows)", "(showing 100 of 5,000 rows)"),
         ("a\n[300 more lines omitted]", "[300 more lines omitted]"),
         ("Output truncated to 30000 characters.\na", "Output truncated to 30000 characters."),
         (
@@ -43,6 +47,10 @@ def test_the_gap_is_the_reason(value: object, reason: str) -> None:
     "value",
     [
         {"rows": [1], "truncated": False},
+        {"items": [1, 2], "has_more": True},
+        {"items": [1, 2], "total": 500, "has_more": True, "next_page": 2},
+        {"items": [1, 2], "total": 2, "has_more": True},
+        "Showing 5 of 5 results",
         {"truncated": True},
         {"id": 7, "text": "so it goes…", "truncated": True},
         {"Contents": [1], "IsTruncated": True, "NextContinuationToken": "t"},

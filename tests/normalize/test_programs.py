@@ -27,6 +27,8 @@ from tooltrace.normalize.heuristics import programs
         ("rm: impossible de supprimer 'd': est un dossier", "IS_DIRECTORY"),
         ("cut: 分隔符必须是单个字符\n请尝试执行 \"cut --help\" 来获取更多信息。", "INVALID_PARAM"),
         ("cp: cannot stat 'a'\ncp: cannot stat 'b'", "EXECUTION_ERROR"),
+        ("dial tcp: lookup x.invalid: no such host", "NETWORK_ERROR"),
+        ("open /etc/x.yaml: no such file or directory", "NOT_FOUND"),
         ("more: a.txt: 系统找不到指定的文件。", "NOT_FOUND"),
     ],
 )  # fmt: skip

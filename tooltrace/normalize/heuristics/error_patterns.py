@@ -82,9 +82,9 @@ ONE_LINERS = tuple(
         # PyGithub
         r"(?:[^\n{}]{1,120}: )?(?P<status>[45]\d\d) \{\s*[\"']message[\"']: .*\}",
         (
-            r"(?P<status>[45]\d\d)[ :-]+(?:[A-Z][a-z]+ ){0,3}?(?:Bad Request|Unauthorized|Forbidden|Not Found|Method Not Allowed|Request Timeout"
+            r"(?P<status>[45]\d\d)[ :-]+(?:[A-Z][a-z]+ ){0,3}?(?:page not found|Bad Request|Unauthorized|Forbidden|Not Found|Method Not Allowed|Request Timeout"
             r"|Conflict|Gone|Unprocessable Entity|Too Many Requests|Internal Server Error|Bad Gateway|Service Unavailable"
-            r"|Gateway Timeout)\.?"
+            r"|Gateway Timeout)(?:\.?|[:,] \S.*)"
         ),
         (
             r"(?i:request|server|call|fetch) (?:failed|returned|responded)(?: with)?(?: an?)?(?: error)?(?: HTTP)?(?: status)?"

@@ -45,6 +45,7 @@ OPENINGS = (
     r"Not (?:enough (?:arguments|parameters|data|values|tokens|information|input|images|rows|points)|logged ?in|signed in|connected|authenticated|authori[sz]ed|in an? (?:git |valid )?\w+|subscribed|permitted|initiali[sz]ed)\b(?: (?:to|for|in|with|as|on) [^\n.]{1,60})?(?:[.:,;(!] ?.{0,120}|)",
     # Checks of arguments, by JSON Schema and others
     r"['\"`][^'\"\n]{1,80}['\"`] (?:is not of type|is not one of|is not valid under|is a required property|does not match|is too (?:long|short)|is not an? '\w+'|is a dependency of|has non-unique elements|was unexpected)\b.*|Additional properties are not allowed .*",
+    r"\S{1,100} must (?:NOT (?:have|be)|have required propert(?:y|ies)|match (?:pattern|format|exactly one)|be equal to (?:one of|constant))\b.*",
     rf"{_CHECKED} (?:\S+ )?(?:contains?|includes?|has|uses) (?:an? |some |potentially |disallowed )?(?:forbidden|disallowed|invalid|illegal|unsafe|dangerous|blocked|prohibited|unsupported|restricted|malicious|sensitive|harmful|banned)\b.{{0,120}}",
     r"(?:Dangerous|Unsafe|Malicious|Suspicious|Forbidden|Destructive|Disallowed|Prohibited|Restricted|Harmful|Unauthori[sz]ed) (?:\w+ )?(?:command|code|pattern|path|operation|query|input|content|keyword|import|statement|request|access|characters?|url|redirect)s?(?: \w+){0,2}? (?:detected|blocked|rejected|denied|found|attempted|not allowed)\b.{0,120}",
     r"(?:Only|Just) (?!one\b|the\b)[^\n.:;]{1,60}? (?:is|are|can be) (?:allowed|permitted|supported|accepted|executed|used|valid)(?: (?:for|in|on|by|here|at|with|when)\b[^\n.]{0,80})?[.!]?",

@@ -48,6 +48,10 @@ _USAGE_END = lazy(r"(?:Try|For more (?:help|info)\w*,? (?:try|run|see)) ['`\"]?\
 _OF_A_SHELL = lazy(r"\S+ \d+: .*|-c: .*")
 _OTHER_LANGUAGE = lazy(r"[À-ÿĀ-ɏͰ-ҿ]")
 """Letters of European languages other than English."""
+_OF_GO = lazy(
+    r"(?:(?:open|stat|lstat|read|write|mkdir|remove|rename|chdir|unlink|exec|fork/exec|dial|lookup|listen|Get|Post|Head|Put) ?\S*|dial \w+[^:]*): .*"
+)
+"""An operation of Go's library and what it worked on, before the message of the system."""
 _NO_COMMAND = lazy(
     r"(?i)(?:FAILED \((?:exit status|exit code|errors?|failures?)[ =:]?\d+\)|(?:PHP )?(?:parse|fatal) error: .*|g?make(?:\[\d+\])?: \*\*\* .*|(?:error code|errcode|error|status code|http status)[:：]? [1-9]\d{2,4})"
     r"|(?i:\S+ : the term '.*|\S+ : (?:Cannot find path|Access to the path) .*|.*(?:command not found|is not recognized as )\b.*|zsh: (?:command not found|no matches found).*)"
@@ -139,6 +143,9 @@ def report_of(line: str) -> Report | None:
     line = line.strip()
     found = _LINE.fullmatch(line) if len(line) <= _LONGEST else None
     if found is None:
+        code = _ends(line) if _OF_GO.fullmatch(line) else None
+        if code is not None:
+            return Report(line, code)
         return Report(line, _part(line)) if len(line) <= _LONGEST and _NO_COMMAND.fullmatch(line) else None
     name, rest = found["name"], found["rest"]
     if _HARMLESS.match(rest):

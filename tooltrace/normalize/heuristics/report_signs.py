@@ -16,7 +16,7 @@ _WORDS = (
     "sorry http sql ora- msg_ out_of ran_out directory read-only disall dumped incorrect empty went enough "
     "terminat uncaught thread e: make yarn pnpm gyp pattern exhausted throttl oom return usage daemon raise "
     "command < disab already expected please_ kindly_ need_to fehl support reached too_ peer stopped_due trunc "
-    "clipp corrupt apply lacks cut_off omit incompl partial {' null"
+    "clipp corrupt apply lacks cut_off omit incompl partial showing displaying shown {' null"
 )
 """Parts of words in lower case, with an underscore for a space; every report in English has one."""
 _HINTS = tuple(word.replace("_", " ") for word in _WORDS.split())
