@@ -54,7 +54,7 @@
 --   declined      aside               attempts left out: declined by a person
 --   expired       aside               attempts left out: no answer in time
 --   refused       aside               attempts left out: refused, the tool was not run
---   unreported    aside               attempts left out: ended without a status
+--   unreported    aside               attempts left out: ended without a status, or handed over
 --   clusters      count               conversations (or traces, or attempts) that the finished attempts belong to
 --   design_effect ratio               attempts / independent attempts that rate would be equally certain with; 1 if each cluster has one
 --   too_few       mark                attempts < min_n, or fewer than 5 clusters of several attempts: read the interval, not the rate

@@ -108,6 +108,36 @@ def test_a_tool_that_fails_repeatedly_is_refused_until_a_probe_succeeds(calls: C
     assert "open after 3 failures in a row" in (refused[0].error_message or "")
 
 
+@pytest.mark.parametrize("how", ["items", "async_items"])
+def test_a_stream_fails_by_its_last_item_or_the_text_of_all(store: Any, how: str) -> None:
+    tool, breaker = Flaky(), Breaker(2, 300)
+    call = through_decorator(tool, breaker, how)
+    for outcome in ({"ok": False, "error": "no answer"}, "Error: no answer"):
+        tool.outcome = outcome
+        assert call() is None
+    assert breaker.state("flaky") == "open"
+
+
+def test_a_generator_receives_what_is_sent_and_thrown_into_it(store: Any) -> None:
+    @tt.trace_tool(breaker=Breaker(1, 300))
+    def talk() -> Any:
+        got = yield 1
+        try:
+            yield got
+        except KeyError:
+            yield "caught"
+        return "end"
+
+    stream = talk()
+    assert [next(stream), stream.send("x"), stream.throw(KeyError("k"))] == [1, "x", "caught"]
+    with pytest.raises(StopIteration, match="end"):
+        next(stream)
+    opened = talk()
+    next(opened)
+    opened.close()
+    assert next(talk()) == 1, "neither is a failure"
+
+
 @pytest.mark.parametrize("breaker", [None, tt.CircuitBreaker()])
 def test_a_stream_receives_what_is_sent_and_thrown_into_it(store: Any, breaker: tt.CircuitBreaker | None) -> None:
     seen: list[Any] = []

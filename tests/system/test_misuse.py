@@ -189,7 +189,7 @@ def test_a_value_of_a_logged_call_that_cannot_be_used_is_unknown(
 ) -> None:
     with caplog.at_level(logging.WARNING, "tooltrace"):
         for _ in range(2):
-            tt.TraceLogger().record("t", 1, call_id=7, **{name: value})  # type: ignore[arg-type]
+            tt.TraceLogger().record("t", OSError("no"), call_id=7, **{name: value})  # type: ignore[arg-type]
     assert [each.message for each in caplog.records if f"as {name}, which must be" in each.message]
     assert sorted((call.call_id, call.attempt, call.duration_ms) for call in calls()) == [
         ("7", 1, None),

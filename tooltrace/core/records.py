@@ -32,7 +32,18 @@ __all__ = [
     "ToolCall",
 ]
 
-ENDINGS: Final = ("returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired", "lost", "refused")
+ENDINGS: Final = (
+    "returned",
+    "raised",
+    "cancelled",
+    "abandoned",
+    "paused",
+    "declined",
+    "expired",
+    "lost",
+    "refused",
+    "handed_over",
+)
 """The values of ``ToolCall.ending``."""
 
 

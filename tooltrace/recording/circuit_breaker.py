@@ -16,13 +16,18 @@ from tooltrace.core.forking import ForkSafeLock
 from tooltrace.core.response import ResponseMeta, ToolResponse
 from tooltrace.errors import CircuitOpen, ConfigError
 from tooltrace.normalize import RULES, Rule, normalize
+from tooltrace.normalize.engine import apply_rules_to_view
 from tooltrace.normalize.exceptions.control_flow import ending_of
+from tooltrace.normalize.result_view import ResultSnapshot, snapshot_result, view_of
 
 State = Literal["closed", "open", "half_open"]
 
 FAILURE_THRESHOLD: Final = 3
 RECOVERY_TIMEOUT: Final = 300.0
 """The defaults of the breaker, and of the query ``breaker``, which replays one over the history."""
+
+_READ: Final = 4096
+"""Size limit of what is read of the items of a stream."""
 
 
 @dataclass(slots=True)
@@ -171,10 +176,7 @@ class CircuitBreaker:
             wrapper = _guarded_stream(tool, functools.partial(_Run, self, name, rules))
 
         elif inspect.isgeneratorfunction(code):
-
-            def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-                with _Run(self, name, rules) as run:
-                    return run.returned((yield from tool(*args, **kwargs)))
+            wrapper = _guarded_generator(tool, functools.partial(_Run, self, name, rules))
 
         else:
 
@@ -193,6 +195,10 @@ class _Run:
         self._name = name
         self._rules = RULES if rules is None else rules
         self.failed: bool | None = None
+        self._last: ResultSnapshot = (None, ())
+        """The last item of a stream, as a copy: a consumer may drop its items."""
+        self._text: list[str] | None = []
+        """The first items of a stream, where all are texts."""
 
     def __enter__(self) -> Self:
         self._breaker.check(self._name)
@@ -203,10 +209,55 @@ class _Run:
         self.failed = _has_failed(normalize(result, rules=self._rules))
         return result
 
+    def add_item(self, item: Any) -> Any:
+        """Return ``item`` of a stream, and note what it may say about its end."""
+        self._last = snapshot_result(item, _READ)
+        if type(item) is not str:
+            self._text = None
+        elif self._text is not None and sum(map(len, self._text)) < _READ:
+            self._text.append(item[:_READ])
+        return item
+
+    def stream_returned(self, value: Any) -> Any:
+        """Return the ``value`` that a stream returned; the last item, it and the joined text may report a failure."""
+        text = snapshot_result("".join(self._text)) if self._text else (None, ())
+        for end in (self._last, snapshot_result(value, _READ), text):
+            response = apply_rules_to_view(view_of(*end), self._rules)
+            if response is not None:
+                self.failed = _has_failed(response)
+                if self.failed is not False:
+                    return value
+        self.failed = bool(self.failed)
+        return value
+
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if error is not None and ending_of(type(error)) == "raised":
             self.failed = _has_failed(normalize(error))
         self._breaker.record(self._name, failed=self.failed)
+
+
+def _guarded_generator(tool: Callable[..., Any], begin: Callable[[], _Run]) -> Callable[..., Generator[Any, Any, Any]]:
+    """Return the generator function ``tool`` with a run around each stream; otherwise it is ``yield from``."""
+
+    def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        with begin() as run:
+            stream = tool(*args, **kwargs)
+            try:
+                item = next(stream)
+                while True:
+                    try:
+                        sent = yield run.add_item(item)
+                    except GeneratorExit:
+                        stream.close()
+                        raise
+                    except BaseException as error:
+                        item = stream.throw(error)
+                    else:
+                        item = stream.send(sent)
+            except StopIteration as stop:
+                return run.stream_returned(stop.value)
+
+    return wrapper
 
 
 def _guarded_stream(tool: Callable[..., Any], begin: Callable[[], _Run]) -> Callable[..., AsyncGenerator[Any, Any]]:
@@ -222,7 +273,7 @@ def _guarded_stream(tool: Callable[..., Any], begin: Callable[[], _Run]) -> Call
                 item = await anext(stream)
                 while True:
                     try:
-                        sent = yield item
+                        sent = yield run.add_item(item)
                     except GeneratorExit:
                         raise
                     except BaseException as error:
@@ -230,7 +281,7 @@ def _guarded_stream(tool: Callable[..., Any], begin: Callable[[], _Run]) -> Call
                     else:
                         item = await stream.asend(sent)
             except StopAsyncIteration:
-                run.failed = False
+                run.stream_returned(None)
             finally:
                 await stream.aclose()
 

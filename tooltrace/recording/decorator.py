@@ -22,6 +22,7 @@ from tooltrace.recording.cancellation import watch_deadlines
 from tooltrace.recording.circuit_breaker import CircuitBreaker
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.generators import NullStreamRecorder, StreamRecorder
+from tooltrace.recording.lazy_results import FOLLOWED_ITERATORS, follow_iterator
 from tooltrace.recording.recorder import activate
 from tooltrace.recording.retryable import Retryable
 from tooltrace.recording.tool_spec import (
@@ -235,6 +236,10 @@ def _copy_appearance(wrapper: Any, tool: Any) -> None:
             setattr(wrapper, method, getattr(tool, method))
 
 
+_FOLLOWED: Final = frozenset({*map(id, (CoroutineType, GeneratorType, AsyncGeneratorType)), *FOLLOWED_ITERATORS})
+"""Classes of results that are followed to their end, by ``id()``: a lookup by the class runs the ``__hash__`` of its metaclass."""
+
+
 def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         recorder = config.active_recorder or get_recorder()
@@ -249,9 +254,8 @@ def _function(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
             recorder.raised(attempt, error)
             raise
         detach(token)
-        kind = type(result)
         # a decorator between trace_tool and the tool hides the kind of callable: the tool has not run yet
-        if kind is CoroutineType or kind is GeneratorType or kind is AsyncGeneratorType:
+        if id(type(result)) in _FOLLOWED:
             return _follow(result, recorder, attempt)
         recorder.returned(attempt, result)
         return result
@@ -273,7 +277,7 @@ def _coroutine(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., Any]:
             recorder.raised(attempt, error)
             raise
         detach(token)
-        if type(result) is AsyncGeneratorType:  # what was awaited only made the stream: the tool has not run yet
+        if id(type(result)) in _FOLLOWED:  # what was awaited only made the stream: the tool has not run yet
             return _follow(result, recorder, attempt)
         recorder.returned(attempt, result)
         return result
@@ -303,7 +307,10 @@ def _stream(tool: Callable[..., Any], spec: ToolSpec) -> Callable[..., tuple[Any
 
 
 def _follow(result: Any, recorder: Any, attempt: Any) -> Any:
-    kind, hidden = type(result), generators.UnstartedAwaitable(result, recorder, attempt)
+    kind = type(result)
+    if id(kind) in FOLLOWED_ITERATORS:
+        return follow_iterator(result, StreamRecorder(recorder, attempt))
+    hidden = generators.UnstartedAwaitable(result, recorder, attempt)
     if kind is CoroutineType:
         followed: Any = generators.coroutine(hidden)
     elif kind is GeneratorType:

@@ -24,6 +24,7 @@ from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.otel import attributes as names
 from tooltrace.recording.cancellation import CANCELLED, TIMEOUT
+from tooltrace.recording.lazy_results import HANDED_OVER, is_lazy
 from tooltrace.recording.reading import decisive, of_stream, read_response, snapshot_response
 from tooltrace.recording.retryable import with_retryable
 from tooltrace.recording.snapshots import ResponseSnapshot, ValueSnapshot, read_claims
@@ -73,6 +74,9 @@ def set_result(attempt: Attempt, result: Any) -> None:
     else:
         value, kinds = snapshot_result(result, attempt.settings.field_limit)
         attempt.result = ValueSnapshot(_cut_result(attempt, value), kinds)
+        if is_lazy(kind):  # what it will be is unknown
+            attempt.ending, attempt.result = HANDED_OVER, None
+            return
     if attempt.spec.confidence is not None or attempt.spec.sources is not None:
         _read_confidence_and_sources(attempt, result)
 

@@ -31,6 +31,7 @@ from tooltrace.recording.call_numbers import REUSED_ID, CallNumbers, KnownCall, 
 from tooltrace.recording.cancellation import reason_of, watch_deadlines
 from tooltrace.recording.context import BAGGAGE_KEY, CallContext, CallId
 from tooltrace.recording.inheritance import parent_pid
+from tooltrace.recording.lazy_results import HANDED_OVER, follow_future
 from tooltrace.recording.model_messages import ModelMessage
 from tooltrace.recording.queued_item import DeferredRecord
 from tooltrace.recording.record_builder import set_result, set_stream_result
@@ -243,6 +244,11 @@ class Recorder:
                     attempt.ending, attempt.result = "paused", None
             elif type(found) is ResponseSnapshot and found.status == "error" and retries.is_wanted():
                 retries.remember(attempt, None)
+            elif attempt.ending == HANDED_OVER:
+                attempt.ending, attempt.duration_ns = "returned", None
+                if follow_future(result, self, attempt):
+                    return
+                attempt.ending = HANDED_OVER
             self._end(attempt)
         except BaseException as error:
             self._failed(attempt, error)
@@ -285,11 +291,8 @@ class Recorder:
         """
         try:
             set_stream_result(attempt, last, value)
-            if (
-                isinstance(found := attempt.result, ResponseSnapshot)
-                and found.status == "error"
-                and retries.is_wanted()
-            ):
+            found = attempt.result
+            if isinstance(found, ResponseSnapshot) and found.status == "error" and retries.is_wanted():
                 retries.remember(attempt, None)
             self._end(attempt)
         except BaseException as error:
@@ -298,7 +301,7 @@ class Recorder:
     def finish_without_run(self, attempt: Attempt, ending: str) -> None:
         """End ``attempt`` without an execution of the tool.
 
-        ``ending``: ``paused``, ``declined`` or ``expired``.
+        ``ending``: ``paused``, ``declined``, ``expired``, or ``handed_over`` where its end was not seen.
         """
         with suppress_faults("record", lost=1):
             attempt.ending = ending
