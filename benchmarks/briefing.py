@@ -19,8 +19,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import tooltrace as tt
-from tooltrace.analysis.briefing import CHARACTERS_PER_TOKEN
 from tooltrace.core.records import ToolCall
+from tooltrace.diagnosis.briefing import CHARACTERS_PER_TOKEN
 from tooltrace.redact.snapshot import Json
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.journal.line_format import encode

@@ -8,7 +8,7 @@ from __future__ import annotations
 import click
 
 from tooltrace.analysis import catalogue
-from tooltrace.report.i18n import DEFAULT, LANGUAGES, table
+from tooltrace.wording.i18n import DEFAULT, LANGUAGES, table
 
 
 def missing(language: str) -> list[str]:

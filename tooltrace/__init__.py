@@ -35,8 +35,8 @@ from tooltrace.version import __version__
 
 if TYPE_CHECKING:
     from tooltrace.analysis.api import attribute, connect, query
-    from tooltrace.analysis.briefing import briefing
     from tooltrace.analysis.names import DimensionName, QueryName
+    from tooltrace.diagnosis.briefing import briefing
     from tooltrace.diagnosis.diagnose import diagnose
     from tooltrace.diagnosis.finding import Finding
     from tooltrace.ingest.spans import TooltraceSpanProcessor
@@ -108,7 +108,7 @@ ToolSource = Source
 _warn_if_overlapping()
 
 _MODULES = {
-    "briefing": "tooltrace.analysis.briefing",
+    "briefing": "tooltrace.diagnosis.briefing",
     "attribute": "tooltrace.analysis.api",
     "connect": "tooltrace.analysis.api",
     "diagnose": "tooltrace.diagnosis.diagnose",

@@ -1,4 +1,4 @@
-// A sparkline in each row of the table of tools: bars of attempts, with failures in red.
+// A sparkline for each tool of a table or a list of findings: bars of attempts, with failures in red.
 import { within } from "./numbers.js";
 
 const NS = "http://www.w3.org/2000/svg";
@@ -12,7 +12,7 @@ function svg(name, attributes) {
 }
 
 export async function sparks(part) {
-  for (const table of within(part, "table[data-sparks]:not([data-done])")) {
+  for (const table of within(part, "[data-sparks]:not([data-done])")) {
     table.dataset.done = "";
     const result = await (await fetch(table.dataset.sparks)).json();
     if (!result.rows?.length) continue;
@@ -23,7 +23,7 @@ export async function sparks(part) {
     const first = result.since ? Math.floor(Date.parse(result.since) / 1000 / seconds) * seconds : Math.min(...result.rows.map(at));
     const end = result.until ? Math.ceil(Date.parse(result.until) / 1000 / seconds) * seconds : Math.max(...result.rows.map(at)) + seconds;
     const step = WIDTH / Math.max((end - first) / seconds, 12);
-    for (const cell of table.querySelectorAll("td.spark")) {
+    for (const cell of table.querySelectorAll(".spark")) {
       const rows = result.rows.filter((row) => row[column.tool] === cell.dataset.tool);
       const most = Math.max(1, ...rows.map((row) => row[column.attempts]));
       const picture = svg("svg", { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": label(rows, column) });

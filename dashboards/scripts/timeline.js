@@ -47,7 +47,7 @@ function timeWindow(rows, figure) {
 
 const found = new WeakMap();
 
-// The incidents that evidence supports, the gravest first. The query runs once for each figure.
+// The times in which tools failed more than before, by the findings, the most urgent first.
 function incidentsOf(figure) {
   const address = figure.dataset.marks ?? "";
   if (!address.startsWith(`${document.documentElement.dataset.prefix ?? ""}/data/`)) return Promise.resolve([]);
@@ -58,15 +58,10 @@ function incidentsOf(figure) {
 function incidentRows(result) {
   if (!result.rows) return [];
   const at = Object.fromEntries(result.columns.map((column, index) => [column.name, index]));
-  return result.rows
-    .filter((row) => !row[at.too_few] && row[at.failures] >= 5)
-    .sort((a, b) => b[at.failures] - a[at.failures])
-    .slice(0, 12)
-    .map((row) => {
-      const from = Date.parse(row[at.started]), ended = row[at.ended];
-      // an open incident is known to last until its latest attempt
-      return { tool: row[at.tool] ?? "", from, to: ended === null ? from + row[at.lasted_ms] : Date.parse(ended), lasted: row[at.lasted_ms], open: ended === null };
-    });
+  return result.rows.map((row) => {
+    const from = Date.parse(row[at.started]);
+    return { tool: row[at.tool] ?? "", from, to: from + row[at.lasted_ms], lasted: row[at.lasted_ms], open: row[at.ended] === null };
+  });
 }
 
 function timeline(rows, colours, time, placed, incidents, height) {

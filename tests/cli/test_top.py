@@ -66,7 +66,7 @@ def test_without_a_terminal_the_table_is_printed_once(run):
 
 @pytest.mark.usefixtures("busy")
 @pytest.mark.parametrize(
-    ("sort", "first"), [("excess", "brief"), ("hurt", "long"), ("calls", "brief"), ("failed", "brief"), ("rate", "brief"), ("p95", "long"), ("tool", "brief")]
+    ("sort", "first"), [("failing", "brief"), ("hurt", "long"), ("calls", "brief"), ("failed", "brief"), ("rate", "brief"), ("p95", "long"), ("tool", "brief")]
 )  # fmt: skip
 def test_tools_are_sorted_by_the_option_sort(run, sort, first):
     assert rows(run("top", "--sort", sort))[0][0] == first
@@ -76,7 +76,7 @@ def test_tools_are_sorted_by_the_option_sort(run, sort, first):
 @pytest.mark.parametrize(
     ("sort", "title", "width"),
     covering(
-        [("excess", "excess ▼"), ("hurt", "lost ms ▼"), ("failed", "failed ▼"), ("rate", "rate of calls ▼"), ("retries", "tries ▼"), ("tool", "tool ▲")],
+        [("failing", "at least ▼"), ("hurt", "lost ms ▼"), ("failed", "failed ▼"), ("rate", "rate of calls ▼"), ("retries", "tries ▼"), ("tool", "tool ▲")],
         ["80", "200"],
     ),
 )  # fmt: skip
@@ -99,7 +99,7 @@ def test_no_more_tools_than_lines(where, put, made):
     from rich.console import Console
 
     console = Console(width=110, height=20, file=io.StringIO())
-    console.print(load_view(where, "1d", "excess").table(110, 20))
+    console.print(load_view(where, "1d", "failing").table(110, 20))
     lines = console.file.getvalue().splitlines()
     assert len(lines) <= 20
     assert lines[-1] == "and 19 more"
@@ -114,7 +114,7 @@ def test_figures_are_never_cut_in_a_narrow_terminal(where, width, heads):
     from rich.console import Console
 
     console = Console(width=width, height=20, file=io.StringIO())
-    console.print(load_view(where, "1d", "excess").table(width, 20))
+    console.print(load_view(where, "1d", "failing").table(width, 20))
     lines = console.file.getvalue().splitlines()
     (head,) = [line for line in lines if "calls  " in line and "tooltrace" not in line]
     assert len(re.split(r"\s{2,}", head.strip())) == heads
@@ -193,10 +193,9 @@ def test_a_termination_signal_restores_the_terminal(where, put, made):
 
 @pytest.mark.usefixtures("busy")
 def test_the_default_order_is_that_of_the_ranking_and_shows_its_figure(run, where):
-    """Open incidents are first, then what chance does not explain; the figure is the one that orders the rows."""
+    """The failed calls that are certain; the figure is the one that orders the rows."""
     ranked = query_store(open_store(where), "ranking", since="1d").dicts()
     shown = rows(run("top", "--since", "1d"))
     assert [row[0] for row in shown] == [row["tool"] for row in ranked]
     for row, rank in zip(shown, ranked, strict=True):
-        assert row[1] == f"{max(rank['excess_low'], 0):,.0f}"
-        assert ("open" in row[2]) == bool(rank["open_failures"])
+        assert row[1] == f"{rank['at_least']:,.0f}"

@@ -106,7 +106,7 @@ async def test_the_servers_own_calls_are_inserted_where_no_collector_is_named(
 
 def test_the_briefing_is_the_same_as_from_a_local_store(where: Any) -> None:
     text = tt.briefing(store=open_store(where))
-    assert '- "fetch" fails more than usual: 25 of 40 calls failed' in text
+    assert '- "fetch" failed in 62.5 % of 40 calls' in text
     assert '"search" worked 25 of 25 times' in text
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.mcp_server.conftest import Connect
 from tests.mcp_server.histories import HIDDEN, INJECTIONS, MARK, TOGETHER
-from tooltrace.analysis.briefing import briefing
+from tooltrace.diagnosis.briefing import briefing
 from tooltrace.mcp_server.questions import questions
 
 

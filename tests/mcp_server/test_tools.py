@@ -217,7 +217,8 @@ async def test_findings_are_those_of_the_python_api(connected: Connect, outage_s
 async def test_advice_states_the_evidence_on_a_call(connected: Connect, outage_store: Path) -> None:
     async with connected(outage_store) as client:
         found = await answer(client, "advice", tool="fetch", arguments={"depth": 1, "url": "https://b.example/0"})
-        assert found["now"]["fails_more_than_usual"] is True
+        assert (found["now"]["finding"]["kind"], found["now"]["finding"]["copied"]["tool"]) == ("regressed", "fetch")
+        assert found["now"]["finding"]["sentence"].startswith("{tool} failed in 62.5 % of 40 calls (")
         assert found["now"]["failure_rate"]["failures"] == 25
         assert found["errors"][0]["copied"]["code"] == "TIMEOUT"
         assert found["fails_with"][0]["copied"] == {"argument": "url", "value": "b.example"}
@@ -230,7 +231,7 @@ async def test_advice_states_the_evidence_on_a_call(connected: Connect, outage_s
         assert same["failed"]["too_few"] is True
         assert found["same_arguments"]["last_failures"][0]["copied"]["code"] == "TIMEOUT"
         fine = await answer(client, "advice", tool="search")
-        assert fine["now"]["fails_more_than_usual"] is False
+        assert "finding" not in fine["now"]
         assert "same_arguments" not in fine
 
 
@@ -397,9 +398,7 @@ async def test_the_servers_own_calls_are_in_the_history(connected: Connect, tmp_
     ]
 
 
-async def test_an_answer_begins_with_the_sentences_of_the_pages_without_texts_of_a_trace(
-    connected: Connect, tmp_path: Path
-) -> None:
+async def test_an_answer_begins_with_its_verdict_without_texts_of_a_trace(connected: Connect, tmp_path: Path) -> None:
     store = tmp_path / "story.duckdb"
     make_story(store)
     async with connected(store) as client:
@@ -409,17 +408,12 @@ async def test_an_answer_begins_with_the_sentences_of_the_pages_without_texts_of
         silent = await answer(client, "ask", question="ranking", until="2020-01-01")
     assert list(ranking)[0] == "about"
     assert list(ranking["about"])[0] == "verdict"
-    first, others = ranking["about"]["verdict"]
-    assert first["text"].startswith("{tool} fails 100.0 % of its calls (")
-    assert "with version {version_since}: {code} {message}, " in first["text"]
-    assert first["text"].endswith(" calls failed, still open.")
-    assert first["copied"] == {
-        "tool": BROKEN_TOOL, "version_since": BROKEN_VERSION, "code": BROKEN_CODE, "message": BROKEN_MESSAGE,
-    }  # fmt: skip
-    assert others["text"].startswith("Other tools (6) fail as usual: ")
+    [first] = ranking["about"]["verdict"]
+    assert first["text"].startswith("{group} is first: 1")
+    assert first["copied"] == {"group": BROKEN_TOOL, "code": BROKEN_CODE, "message": BROKEN_MESSAGE}
     assert errors["about"]["verdict"][0]["copied"]["message"] == BROKEN_MESSAGE
     assert "{measure} was" in compared["about"]["verdict"][0]["text"]
-    assert silent["about"]["verdict"] == [{"text": "No calls in this time range.", "copied": {}}]
+    assert silent["about"]["verdict"] == []
 
 
 @pytest.mark.parametrize(

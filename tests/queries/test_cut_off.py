@@ -10,7 +10,6 @@ import pytest
 from statsmodels.duration.survfunc import SurvfuncRight
 
 from tests.queries.answers import run
-from tooltrace.analysis.verdict import is_hanging
 from tooltrace.statistics.quantiles import GRID, percentile, with_censored
 
 from .conftest import START
@@ -79,14 +78,6 @@ def test_no_share_of_cut_off_attempts_is_above_1(engine, make, seed):
         for row in run(con, query).dicts():
             share = row["cut_off_share"]
             assert share is None or 0 <= row["cut_off_low"] <= share <= row["cut_off_high"] <= 1
-
-
-def test_the_briefing_names_a_tool_that_hangs():
-    def row(cut_off: int, attempts: int, low: float) -> dict[str, Any]:
-        return {"cut_off": cut_off, "attempts": attempts, "cut_off_low": low}
-
-    assert is_hanging(row(30, 30, 0.38)) and is_hanging(row(30, 0, 0.88))
-    assert not is_hanging(row(2, 0, 0.34)) and not is_hanging(row(1, 99, 0.002)) and not is_hanging(row(0, 0, 0.0))
 
 
 def _grid(values: list[float]) -> list[float]:

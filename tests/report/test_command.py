@@ -12,8 +12,8 @@ import pytest
 
 from tooltrace.analysis import find, query_store
 from tooltrace.report import fixed_range, query_count, sections
-from tooltrace.report.i18n import Translations
-from tooltrace.report.numbers import figure, interval
+from tooltrace.wording.i18n import Translations
+from tooltrace.wording.numbers import figure, interval
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ def test_the_extension_selects_the_format(report, past, tmp_path, name, begins):
 def test_json_contains_every_query_result_unchanged(report, past):
     done = report(past, "--format", "json", "--since", "2000-01-01", "--until", "2100-01-01", "--tool", "fetch")
     whole = json.loads(done.stdout)
-    assert len(whole["answers"]) == query_count(fixed_range(since=None, until=None)) - 1, (
-        "all but the bars beside the tools"
+    assert len(whole["answers"]) == query_count(fixed_range(since=None, until=None)) - 2, (
+        "all but the bars beside the tools and the findings"
     )
     assert whole["scope"] == {
         "since": "2000-01-01T00:00:00Z",

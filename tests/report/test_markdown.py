@@ -12,8 +12,8 @@ from markdown_it import MarkdownIt
 from tooltrace.analysis.sides import Comparison
 from tooltrace.core.visible import visible_name
 from tooltrace.report import build_report, fixed_range
-from tooltrace.report.i18n import Translations
 from tooltrace.report.markdown import as_markdown, code, table
+from tooltrace.wording.i18n import Translations
 
 from .conftest import HOSTILE, NOW, call, write
 
@@ -69,7 +69,7 @@ def test_a_hostile_trace_adds_no_markup(foul, built):
 
 def test_the_figures_are_those_of_the_store(past, built):
     text = as_markdown(built(past, "20d"), Translations("en"))
-    assert re.search(r"^\| `fetch` \| [\d.]+ % \[[^|]+\] \|.*\| \d+ \| 900 \|", text, re.MULTILINE)
+    assert re.search(r"^\| `fetch` \| 900 \| \d+ \| [\d.]+ % \[[^|]+\] \|", text, re.MULTILINE)
     assert "Overconfident: the mean confidence is 90.0 %" in text
     assert "tooltrace query ranking --since" in text
 

@@ -10,7 +10,7 @@ import pytest
 from tests.grids import covering
 from tooltrace.report import build_report, fixed_range
 from tooltrace.report.html import as_html
-from tooltrace.report.i18n import Translations
+from tooltrace.wording.i18n import Translations
 
 from .conftest import NOW, call, write
 

@@ -10,8 +10,8 @@ import pytest
 from docs.translations import missing
 from tooltrace.analysis import catalogue
 from tooltrace.analysis.dimensions import DIMENSIONS
-from tooltrace.report.i18n import LANGUAGES, Translations, table
 from tooltrace.report.narrative import translate_rows
+from tooltrace.wording.i18n import LANGUAGES, Translations, table
 
 FOREIGN = [language for language in LANGUAGES if language != "en"]
 

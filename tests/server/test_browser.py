@@ -10,8 +10,8 @@ from tests.conftest import SCREEN
 from tests.grids import covering
 from tests.waiting import until_page as until
 from tooltrace.analysis import query_store
-from tooltrace.report.i18n import Translations
-from tooltrace.report.numbers import figure
+from tooltrace.wording.i18n import Translations
+from tooltrace.wording.numbers import figure
 
 from .conftest import call, write
 from .test_hostile import NASTY, records

@@ -222,12 +222,12 @@ def test_an_invalid_label_is_rejected_and_not_stored(shown, form):
 
 def test_the_words_are_those_of_the_reader(shown):
     client = shown(call())
-    assert "Tools that need attention" in client.get("/").text
-    assert "需要关注的工具" in client.get("/", headers={"accept-language": "zh-TW,zh;q=0.9,en;q=0.5"}).text
-    assert "Tools that need attention" in client.get("/", headers={"accept-language": "de, en;q=0.8, zh;q=0.1"}).text
+    assert "Attempts over time" in client.get("/").text
+    assert "尝试与失败的走势" in client.get("/", headers={"accept-language": "zh-TW,zh;q=0.9,en;q=0.5"}).text
+    assert "Attempts over time" in client.get("/", headers={"accept-language": "de, en;q=0.8, zh;q=0.1"}).text
     assert '<html lang="zh-CN">' in client.get("/?lang=zh").text
-    assert "需要关注的工具" in client.get("/").text, "it is remembered"
-    assert "Tools that need attention" in client.get("/?lang=en").text
+    assert "尝试与失败的走势" in client.get("/").text, "it is remembered"
+    assert "Attempts over time" in client.get("/?lang=en").text
 
 
 def test_every_word_of_the_templates_is_in_the_table():
@@ -317,14 +317,22 @@ def test_a_reading_is_corrected_on_the_page_of_the_call(shown):
     assert client.post("/correct", data={**form, "status": "fine"}).status_code == 400
 
 
-def test_the_ranking_says_where_a_baseline_is_assumed(shown):
+def test_a_new_tool_is_a_note_and_not_red(shown):
+    """Nothing is assumed of a tool without a history."""
     records = [call(tool="new", conversation_id=f"c{n}", status="error" if n < 4 else "success") for n in range(12)]
-    client = shown(*records)
-    row = re.search(r'<td class="num change-to.*?</td>', client.get("/tools", params={"since": "1h"}).text, re.DOTALL)
-    assert row
-    assert "5.0 %" in row[0]
-    assert "<small>assumed</small>" in row[0]
-    assert "<small>假定</small>" in client.get("/tools", params={"since": "1h", "lang": "zh"}).text
+    text = shown(*records).get("/verdict", params={"since": "1h"}).text
+    assert 'class="verdict-box too_few"' in text
+    assert "nothing to compare with yet" in text
+    assert 'class="status error"' not in text
+
+
+def test_tools_without_a_finding_are_folded(shown):
+    broken = [call(tool="broken", conversation_id=f"b{n}", status="error", code="DOWN") for n in range(30)]
+    text = shown(*broken, *(call(tool="fine", conversation_id=f"c{n}") for n in range(30))).get("/tools").text
+    first, _, folded = text.partition('<details class="healthy">')
+    assert 'data-value="broken"' in first
+    assert "1 tool without a finding" in folded
+    assert 'data-value="fine"' in folded
 
 
 def test_a_message_of_the_errors_of_a_tool_leads_to_its_latest_call(shown):

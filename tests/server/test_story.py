@@ -21,7 +21,7 @@ from benchmarks.story import (
     make_story,
 )
 from tests.waiting import until_page as until
-from tooltrace.server.query_cache import QueryCache
+from tooltrace.server import diagnosis
 from tooltrace.server.site import Site
 
 from .conftest import running
@@ -58,9 +58,9 @@ def test_the_first_screen_says_which_tool_since_when_which_version_and_which_mes
     page.goto(f"{address}/?lang={language}")
     page.wait_for_selector(".verdict-box")
     text = on_screen(page, ".verdict-box")
-    for fact in (BROKEN_TOOL, BROKEN_VERSION, BROKEN_CODE, BROKEN_MESSAGE, LAST_VERSION, "100.0"):
+    for fact in (BROKEN_TOOL, BROKEN_VERSION, BROKEN_CODE, BROKEN_MESSAGE, LAST_VERSION):
         assert fact in text, fact
-    since = datetime.fromisoformat(page.locator(".verdict-box time").first.get_attribute("datetime"))
+    since = datetime.fromisoformat(page.locator(".findings time").first.get_attribute("datetime"))
     assert abs((since.replace(tzinfo=None) - broken_at).total_seconds()) < 3600
     page.wait_for_selector("table.ranking td.spark svg")
     rows = on_screen(page, "table.ranking tbody tr").splitlines()
@@ -125,44 +125,29 @@ def test_the_tool_page_has_the_verdict_and_folds_what_is_not_recorded(page, stor
         assert not anchor or anchor in heading, link
 
 
-def test_incidents_are_computed_once_for_the_verdict_the_panel_and_the_marks(story_server):
-    """The addresses of the page have the same parameters, so that the server's cache runs one query."""
-    text = httpx.get(story_server[0]).text.replace("&amp;", "&")
-    panel = parse_qs(urlsplit(re.search(r'hx-get="(/panel/incidents[^"]+)"', text)[1]).query)
-    marks = parse_qs(
-        urlsplit(parse_qs(urlsplit(re.search(r'hx-get="(/panel/timeline[^"]+)"', text)[1]).query)["marks"][0]).query
-    )
-    assert {name: panel[name] for name in ("since", "failing")} == marks == {"since": ["7d"], "failing": ["5"]}
-
-
-def test_one_query_feeds_the_verdict_the_table_of_incidents_and_the_marks(story_server, monkeypatch):
-    """The parts of the overview run ``incidents`` once, and those of the tool page use its result."""
-    executed: list[str | None] = []
-    real = QueryCache._run
-
-    def run(cache, statement, *args, **named):
-        executed.append(statement.name)
-        return real(cache, statement, *args, **named)
-
-    monkeypatch.setattr(QueryCache, "_run", run)
+def test_one_diagnosis_feeds_the_findings_the_table_of_tools_and_the_marks(story_server, monkeypatch):
+    """All parts of the overview and of a tool's page say the same list, which is computed once."""
+    computed: list[object] = []
+    real = diagnosis.diagnose_in
+    monkeypatch.setattr(diagnosis, "diagnose_in", lambda *args, **named: computed.append(args) or real(*args, **named))
     with httpx.Client(base_url=story_server[0], timeout=None) as client:
-        for path, parts in (
-            ("/?since=6d", ("verdict", "panel/incidents", "panel/timeline")),
-            (f"/tool?name={BROKEN_TOOL}&since=6d", ("verdict", "panel/timeline")),
-        ):
+        for path in ("/?since=6d", f"/tool?name={BROKEN_TOOL}&since=6d"):
             text = client.get(path).text.replace("&amp;", "&")
-            addresses = [re.search(rf'hx-get="(/{part}[^"]+)"', text)[1] for part in parts]
-            marks = parse_qs(urlsplit(addresses[-1]).query)["marks"][0]
-            answers = [client.get(address).raise_for_status().text for address in (marks, *addresses)]
-            assert all(BROKEN_TOOL in answer for answer in answers[:-1]), path
-    assert executed.count("incidents") == 1
-    assert "timeline" in executed
+            parts = [
+                found
+                for part in ("verdict", "tools", "panel/timeline")
+                for found in re.findall(rf'hx-get="(/{part}\?[^"]+)"', text)
+            ]
+            marks = parse_qs(urlsplit(parts[-1]).query)["marks"][0]
+            answers = [client.get(address).raise_for_status().text for address in (marks, *parts[:-1])]
+            assert all(BROKEN_TOOL in answer for answer in answers), path
+    assert len(computed) <= 1
 
 
 def test_nothing_wrong_says_how_much_was_seen_and_when_the_last_call_came(story_server):
-    before = httpx.get(f"{story_server[0]}/verdict?since=28d&until=5d").text
-    assert "verdict-box usual" in before
-    assert re.search(r"Nothing unusual: .*calls of <strong>.*7.*the last call was at <time", before, re.DOTALL)
+    before = httpx.get(f"{story_server[0]}/verdict?since=28d&until=5d&tool={BROKEN_TOOL}").text
+    assert "verdict-box fine" in before
+    assert re.search(r"Nothing unusual: .*finished calls of .*the last at <time", before, re.DOTALL)
     assert "verdict-box empty" in httpx.get(f"{story_server[0]}/verdict?since=1000d&until=900d").text
 
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import QueryParams
 
-from tooltrace.report.i18n import preferred_language
 from tooltrace.report.time_range import TimeRange
 from tooltrace.server.request import time_range
 from tooltrace.server.time_navigation import length_seconds, navigate
 from tooltrace.server.waterfall import bars
+from tooltrace.wording.i18n import preferred_language
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("delivery",),
     ("recording",),
     ("analysis", "ingest", "labels", "tools"),
+    ("wording",),
     ("diagnosis",),
     ("clickhouse", "maintenance", "report"),
     ("mcp_server",),

@@ -7,7 +7,7 @@ from typing import Any
 
 from tooltrace.analysis.message import row_message_parts
 from tooltrace.analysis.query import Query
-from tooltrace.analysis.verdict import Clause, Figure, Sentence
+from tooltrace.analysis.sentence import Clause, Figure, Sentence
 from tooltrace.store.result import QueryResult, ResultColumn
 
 _MARK = "too_few"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import click
 
-from tooltrace.analysis.advice import NOW
-from tooltrace.analysis.briefing import briefing as write
 from tooltrace.cli.completion import complete_tools
 from tooltrace.cli.options import examples, place_option
+from tooltrace.diagnosis.briefing import briefing as write
 from tooltrace.store.base import StoreBackend
 
 
@@ -19,15 +18,12 @@ from tooltrace.store.base import StoreBackend
 )
 @click.option("--tool", "tools", multiple=True, shell_complete=complete_tools, help="Only this tool; repeatable.")
 @click.option("--tokens", type=click.IntRange(min=0), default=400, show_default=True, help="Longest text, in tokens.")
-@click.option(
-    "--since", default=NOW, show_default=True, help="Start of the window: 30m, 24h, 7d, or an ISO date or time."
-)
 @place_option
-def briefing(*, tools: tuple[str, ...], tokens: int, since: str, store: StoreBackend) -> None:
+def briefing(*, tools: tuple[str, ...], tokens: int, store: StoreBackend) -> None:
     """Print a text for an agent's system prompt: which tools fail now, since when, and what works instead.
 
-    Nothing is printed where no tool fails more than usual: a finding is stated only where its 95 % interval decides.
+    Nothing is printed where no tool fails or hangs: a finding is stated only where its 95 % interval decides.
     """
-    text = write(tools or None, tokens, store=store, since=since)
+    text = write(tools or None, tokens, store=store)
     if text:
         click.echo(text)

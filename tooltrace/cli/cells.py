@@ -9,8 +9,8 @@ from typing import Any
 from tooltrace.cli.sanitize import clean
 from tooltrace.core.visible import BLANK
 from tooltrace.report.json_values import json_safe
-from tooltrace.report.numbers import format_number
 from tooltrace.store.result import QueryResult, ResultColumn, Row
+from tooltrace.wording.numbers import format_number
 
 MAX_TEXT_LENGTH = 200
 

@@ -10,6 +10,8 @@ from tooltrace.cli.options import FORMATS, examples, history_options, output_opt
 from tooltrace.cli.wrapping import echo_sentence
 from tooltrace.diagnosis.diagnose import diagnose_store
 from tooltrace.diagnosis.finding import Finding, as_result
+from tooltrace.diagnosis.summary import cost
+from tooltrace.diagnosis.wording import english
 from tooltrace.store.base import StoreBackend
 
 
@@ -40,8 +42,9 @@ def findings(*, since: str | None, until: str | None, tool: str | None, form: st
 
 
 def print_findings(found: Sequence[Finding]) -> None:
-    """Print the sentence of each of ``found``, what to do, and the command that shows more."""
+    """Print the sentence of each of ``found``, what to do, what it costs, and the command that shows more."""
     for one in found:
         state = "" if one.open else ", over"
         echo_sentence(f"{one.severity} ({one.kind}{state}): {one.sentence}")
-        echo_sentence(f"  {one.next_step} [{one.query}]")
+        spent = cost(one)
+        echo_sentence(f"  {one.next_step}{f' {english(spent)}' if spent else ''} [{one.query}]")

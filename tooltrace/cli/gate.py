@@ -12,9 +12,9 @@ from tooltrace.cli.errors import UsageError
 from tooltrace.cli.sanitize import clean
 from tooltrace.errors import near
 from tooltrace.report.gate import LEVELS, MEASURES, MIN_SLOWDOWN_MS, MIN_SLOWDOWN_PERCENT, RegressionGate
-from tooltrace.report.i18n import Translations
-from tooltrace.report.numbers import figure
 from tooltrace.store.result import QueryResult
+from tooltrace.wording.i18n import Translations
+from tooltrace.wording.numbers import figure
 
 REGRESSION: Final = 3
 """Exit code if --fail-on found a regression."""

@@ -18,10 +18,10 @@ from tooltrace.cli.store_name import is_store_name
 from tooltrace.cli.wrapping import echo_sentence
 from tooltrace.errors import StoreMissing, UnknownQuery, near
 from tooltrace.report.history_window import ALL, DEFAULT_SPAN, history_window
-from tooltrace.report.i18n import Translations
-from tooltrace.report.sentences import as_text
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import QueryResult, Row, Statement, limited, with_columns_at
+from tooltrace.wording.i18n import Translations
+from tooltrace.wording.sentences import as_text
 
 if TYPE_CHECKING:
     from tooltrace.cli.table_layout import TableLayout

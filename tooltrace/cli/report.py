@@ -20,8 +20,8 @@ from tooltrace.cli.options import examples, history_options, output_option, plac
 from tooltrace.cli.sanitize import clean
 from tooltrace.report import build_report, query_count
 from tooltrace.report.history_window import history_window
-from tooltrace.report.i18n import Translations
 from tooltrace.store.base import StoreBackend
+from tooltrace.wording.i18n import Translations
 
 if TYPE_CHECKING:
     from tooltrace.report import Report, TimeRange

@@ -15,29 +15,18 @@ from tooltrace.cli.wrapping import echo_command, echo_sentence
 from tooltrace.core.plural import format_count
 from tooltrace.diagnosis.diagnose import diagnose_store
 from tooltrace.diagnosis.finding import Finding
-from tooltrace.diagnosis.wording import moment
+from tooltrace.diagnosis.summary import Summary, summarize
 from tooltrace.errors import StoreMissing
 from tooltrace.report.history_window import history_window
-from tooltrace.report.i18n import Translations
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import QueryResult, limited, with_columns_at
+from tooltrace.wording.i18n import Translations
+from tooltrace.wording.sentences import as_text
 
 _TOOLS = 8
 _FINDINGS = 8
 """Findings that are printed; the others are counted."""
-_COLUMNS = (
-    "tool",
-    "failed_calls",
-    "cut_off",
-    "calls",
-    "rate",
-    "low",
-    "high",
-    "changed_at",
-    "version_since",
-    "code",
-    "message",
-)
+_COLUMNS = ("tool", "failed_calls", "cut_off", "calls", "rate", "low", "high", "p95", "code", "message")
 
 
 @click.command(
@@ -61,8 +50,9 @@ def state(*, since: str | None, until: str | None, store: StoreBackend) -> None:
     params = {name: value for name, value in window.range().params.items() if name == "since" or until}
     click.echo(clean(f"Store {store}. {window.sentence(words)}"))
     ranking = query_store(store, "ranking", **params)
-    found = [one for one in diagnose_store(store, window.since, until=until) if one.severity != "note" or not one.open]
-    echo_sentence(_summary(found, ranking))
+    summary = summarize(diagnose_store(store, window.since, until=until), ranking)
+    found = [one for one in summary.findings if one.severity != "note" or not one.open]
+    echo_sentence(_summary(summary, words))
     print_findings(found[:_FINDINGS])
     if len(found) > _FINDINGS:
         click.echo(f"… and {len(found) - _FINDINGS:,} more: {program()} findings")
@@ -73,25 +63,15 @@ def state(*, since: str | None, until: str | None, store: StoreBackend) -> None:
     _print_commands(_next(found, ranking, chosen), store)
 
 
-def _summary(found: list[Finding], ranking: QueryResult) -> str:
+def _summary(summary: Summary, words: Translations) -> str:
     """Return how many problems and warnings there are, and in how many calls of the window none was found."""
-    rows = [row for row in ranking.dicts() if row["calls"]]
-    calls = sum(row["calls"] for row in rows)
-    seen = f"{format_count(calls, 'finished call')} of {format_count(len(rows), 'tool')}"
-    if rows:
-        seen += f" in the window, the last at {moment(max(row['last_called_at'] for row in rows))}"
     counted = [
         format_count(number, severity)
         for severity in ("problem", "warning")
-        if (number := sum(one.severity == severity for one in found))
+        if (number := sum(one.severity == severity for one in summary.findings))
     ]
-    if counted:
-        return f"{' and '.join(counted)}; {seen}."
-    if not rows:
-        return "No finished call in the window."
-    if all(row["too_few"] for row in rows):
-        return f"Too few calls to say what is usual: {seen}."
-    return f"Nothing unusual: {seen}."
+    seen = as_text(summary.seen, words)
+    return f"{' and '.join(counted)}: {seen}" if counted else seen
 
 
 def _print_ranking(ranking: QueryResult) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 from tooltrace.cli.cells import format_cells, format_value, title
 from tooltrace.cli.table_layout import ID_WIDTH, NAME_WIDTH, TableLayout, everything, min_width, total_width
-from tooltrace.report.numbers import NUMERIC_UNITS
 from tooltrace.store.result import QueryResult, ResultColumn
+from tooltrace.wording.numbers import NUMERIC_UNITS
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tooltrace.cli.cells import format_cells, title, unit_column
 from tooltrace.core.plural import format_count
-from tooltrace.report.numbers import NUMERIC_UNITS
 from tooltrace.store.result import QueryResult, ResultColumn, Row
+from tooltrace.wording.numbers import NUMERIC_UNITS
 
 NAME_WIDTH = 16
 """Minimum width of a column of names, unless they are shorter."""

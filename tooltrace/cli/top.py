@@ -16,7 +16,7 @@ from tooltrace.store.base import StoreBackend
 if TYPE_CHECKING:
     from rich.console import Console
 
-SORTS = ("excess", "hurt", "calls", "failed", "rate", "retries", "p95", "tool")
+SORTS = ("failing", "hurt", "calls", "failed", "rate", "retries", "p95", "tool")
 STALE_SECONDS = 3.0
 """Seconds after which a view is refreshed without new calls, because its time range moves on."""
 
@@ -41,7 +41,7 @@ STALE_SECONDS = 3.0
 @click.option(
     "--sort",
     type=click.Choice(SORTS),
-    default="excess",
+    default="failing",
     show_default=True,
     help="Column to sort by; numbers in descending order.",
 )
@@ -53,7 +53,7 @@ STALE_SECONDS = 3.0
 def top(*, since: str, interval: float, sort: str, limit: int | None, once: bool, store: StoreBackend) -> None:
     """Show the tools of the last minutes, of all processes, until Ctrl-C.
 
-    Tools with more failures than in the 7 days before come first; --sort hurt sorts by the time spent in failed calls.
+    Tools with the most failed calls and cut-off attempts that are certain come first; --sort hurt sorts by the time spent in failed calls.
     The rate is the share of calls that failed, with its 95 % interval. The bars are attempts over time: red if at least
     half of them failed, yellow if any failed. The calls that run for longest come first, see configure(begun_after=…).
     """

@@ -44,11 +44,11 @@ _SORTED_TITLES = {
     "tool": "tool",
 }
 """Title of the column by which each order sorts."""
-_EXTRA = {"excess": "excess", "hurt": "lost ms"}
+_EXTRA = {"failing": "at least", "hurt": "lost ms"}
 """Title of the column that is shown only if the tools are sorted by it."""
 
 _SORTS: dict[str, Callable[[Row], Any]] = {
-    "excess": lambda _: 0,  # the query's own order: open incidents first, then the excess that chance does not explain
+    "failing": lambda _: 0,  # the query's own order: failed and cut-off attempts that are certain
     "hurt": lambda row: -(row["hurt_ms"] or 0),
     "calls": lambda row: -row["calls"],
     "failed": lambda row: -row["failed_calls"],
@@ -72,7 +72,7 @@ class TopView:
     errors: dict[str, Row]
     """Map from a tool to its most recent row of the query ``errors``."""
     note: str = ""
-    sort: str = "excess"
+    sort: str = "failing"
     """Name of the order of ``tools``."""
     running: Sequence[RunningCall] = ()
     """Calls that run, the oldest first."""
@@ -145,11 +145,7 @@ class TopView:
         from rich.text import Text
 
         bad = "bold red" if row["rate"] and row["low"] > 0.1 else "yellow" if row["failed_calls"] else ""
-        excess = f"{max(row['excess_low'] or 0, 0):,.0f}"  # what the rows are ordered by: what chance does not explain
-        extra = {
-            "excess": f"{excess} open" if row["open_failures"] else excess,
-            "hurt": format_value(row["hurt_ms"] or 0, "ms"),
-        }
+        extra = {"failing": f"{row['at_least']:,.0f}", "hurt": format_value(row["hurt_ms"] or 0, "ms")}
         return [
             Text(clean(row["tool"]), "bold", no_wrap=True, overflow="ellipsis"),
             *([Text(extra[self.sort])] if self.sort in extra else []),

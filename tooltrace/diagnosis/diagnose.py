@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from tooltrace.analysis.catalog import find
-from tooltrace.analysis.evidence import alternatives, attempts_statement, steps_statement
+from tooltrace.analysis.evidence import (
+    alternatives,
+    attempts_statement,
+    failing_arguments,
+    retries_statement,
+    steps_statement,
+)
 from tooltrace.analysis.parameters import Time
-from tooltrace.core.plural import format_count
 from tooltrace.diagnosis.failures import failure_findings
 from tooltrace.diagnosis.finding import Finding, Numbers
 from tooltrace.diagnosis.trust import confidence_findings, hidden_findings, source_findings
 from tooltrace.diagnosis.waste import loop_findings, retry_findings, slow_findings
-from tooltrace.diagnosis.wording import name, percent
+from tooltrace.diagnosis.wording import count, sentence, share, text
 from tooltrace.recording import config
-from tooltrace.statistics.shares import failed_proportion
+from tooltrace.statistics.shares import failed_proportion, proportion_of
 from tooltrace.store.base import QuerySession, StoreBackend, open_store
 from tooltrace.store.result import Statement
 
 MAX_LOOPS: Final = 10_000
 """Loops that are read."""
-MAX_ALTERNATIVES: Final = 5
-"""Failing tools for which another tool is looked for."""
 
 _LOSSES: Final = 'SELECT reason, sum("count") AS lost FROM losses GROUP BY reason ORDER BY lost DESC'
 
@@ -57,7 +60,7 @@ def diagnose_store(
         return []
     with store.session() as session:
         found = diagnose_in(session, until=until)
-    return [one for one in found if _is_within(one, start) and (tool is None or tool in one.tools)]
+    return within(found, start, tool)
 
 
 def diagnose_in(session: QuerySession, *, until: Time | None = None) -> list[Finding]:
@@ -68,7 +71,7 @@ def diagnose_in(session: QuerySession, *, until: Time | None = None) -> list[Fin
         return [row for row in found if row.get("tool", "") is not None]
 
     states, calibration = rows("states"), rows("calibration")
-    failing = [_with_alternative(session, one) for one in failure_findings(states)]
+    failing = [_with_evidence(session, one) for one in failure_findings(states)]
     findings = [
         *failing,
         *slow_findings(states, rows("drift")),
@@ -82,28 +85,38 @@ def diagnose_in(session: QuerySession, *, until: Time | None = None) -> list[Fin
     return sorted(findings, key=Finding.key)
 
 
-def _is_within(finding: Finding, start: datetime | None) -> bool:
-    """Whether the finding lasts, or ended at ``start`` or later."""
-    if finding.until is None or start is None:
-        return True
-    at = start if start.tzinfo is None else start.astimezone(UTC).replace(tzinfo=None)
-    return finding.until >= at
+def within(findings: Iterable[Finding], since: datetime | None, tool: str | None = None) -> list[Finding]:
+    """Return the findings that last or ended at ``since`` or later, about ``tool`` where that is given."""
+    start = since if since is None or since.tzinfo is None else since.astimezone(UTC).replace(tzinfo=None)
+    return [
+        one
+        for one in findings
+        if (one.until is None or start is None or one.until >= start) and (tool is None or tool in one.tools)
+    ]
 
 
-def _with_alternative(session: QuerySession, finding: Finding) -> Finding:
-    """Return ``finding`` with the tool that worked after its failures as its next step, if there is one."""
-    if not finding.open or finding.kind not in ("broken", "cut_off", "regressed", "chronic") or len(finding.tools) > 1:
+def _with_evidence(session: QuerySession, finding: Finding) -> Finding:
+    """Return ``finding`` with what its history advises as its first steps: another tool, a retry, an argument to avoid."""
+    if not finding.open or finding.severity == "note" or len(finding.tools) > 1:
         return finding
     [tool] = finding.tools
-    failing = failed_proportion(session.query(attempts_statement(tool, finding.since)).dicts())
+    attempts = session.query(attempts_statement(tool, finding.began)).dicts()
+    failing = failed_proportion(attempts)
     if not failing.k:
         return finding
-    others = alternatives(tool, session.query(steps_statement(tool, finding.since)).dicts(), failing)
-    if not others:
-        return finding
-    best = others[0]
-    worked = f"After its failures, {name(best.tool)} worked {best.worked.k} of {format_count(best.worked.n, 'time')}."
-    return replace(finding, next_step=f"{worked} {finding.next_step}")
+    steps = []
+    if others := alternatives(tool, session.query(steps_statement(tool, finding.began)).dicts(), failing):
+        worked = others[0].worked
+        steps.append(sentence("step.alternative", other=text(others[0].tool), k=count(worked.k), n=count(worked.n)))
+    [retries] = session.query(retries_statement(tool, finding.began)).dicts()
+    if retries["n"] and (retry := proportion_of(retries)).low > 0.5:
+        steps.append(sentence("step.retry", k=count(retry.k), n=count(retry.n)))
+    if arguments := failing_arguments(attempts):
+        one = arguments[0]
+        counts = {"k": count(one.failed.k), "n": count(one.failed.n)}
+        rest = {"k_other": count(one.others.k), "n_other": count(one.others.n)}
+        steps.append(sentence("step.argument", argument=text(one.name), value=text(one.value), **counts, **rest))
+    return replace(finding, steps=(*steps, *finding.steps))
 
 
 def _lost(session: QuerySession) -> Iterator[Finding]:
@@ -116,8 +129,8 @@ def _lost(session: QuerySession) -> Iterator[Finding]:
         yield Finding(
             kind="recording",
             tools=(),
-            sentence=f"{format_count(total, 'record')} could not be stored, {percent(reasons[most] / total)} of them for {name(most)}.",
-            next_step="Give the disk space, or the queue more room: configure(queue_size=…).",
+            said=sentence("lost", n=count(total), share=share(reasons[most] / total), reason=text(most)),
+            steps=(sentence("step.disk"),),
             query="doctor",
             numbers=Numbers(float(total), None, None, total),
         )

@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
-from tooltrace.core.plural import format_count
+from tooltrace.analysis.sentence import Link, Sentence
 from tooltrace.diagnosis.finding import Cost, Finding, Numbers
-from tooltrace.diagnosis.wording import duration, limits, moment, name, names, percent, quoted
+from tooltrace.diagnosis.wording import at, clause, code, count, limits, message, ms, names, sentence, share, text
 from tooltrace.statistics.shares import wilson
 
 UNREAD: Final = 0.5
@@ -32,37 +32,46 @@ def failure_findings(states: Iterable[Row]) -> list[Finding]:
 
 
 def _new(row: Row) -> Finding:
-    sentence = f"{name(row['tool'])} is new: {format_count(row['calls'], 'call')} since {moment(row['since'])}, nothing to compare with yet."
-    return _finding(row, "new", sentence, "Call it more often, or label some of its results.")
+    said = sentence("new", tool=text(row["tool"]), n=count(row["calls"]), since=at(row["since"]))
+    return _finding(row, "new", said, sentence("step.new"))
 
 
 def _failing(row: Row) -> Finding:
-    kind, tool = _kind(row), name(row["tool"])
-    rate = f"{percent(row['rate'])} of {format_count(row['calls'], 'call')}"
-    verb = "did not finish" if kind == "cut_off" else "failed"
-    interval = limits(row["low"], row["high"])
-    since = f"since {moment(row['since'])}"
-    if row["state"] == "recovered":
-        sentence = f"{tool}: {rate} {verb}{interval} from {moment(row['since'])} to {moment(row['until'])}"
-    elif row["bad_in_a_row"] and row["bad_in_a_row"] == row["bad"]:
-        sentence = f"{tool} {verb} in each of its last {format_count(row['bad_in_a_row'], 'call')}, {since}"
-    elif row["usual_calls"]:
-        sentence = f"{tool}: {rate} {verb}{interval} {since}"
+    kind = _kind(row)
+    verb = "cut" if kind == "cut_off" else "failed"
+    tool, n = text(row["tool"]), count(row["calls"])
+    if row["state"] != "recovered" and row["bad_in_a_row"] and row["bad_in_a_row"] == row["bad"]:
+        clauses = [clause(f"{verb}_each", tool=tool, n=count(row["bad_in_a_row"]))]
     else:
-        sentence = f"{tool}: {rate} {verb}{interval}, as long as it is recorded"
+        clauses = [clause(verb, tool=tool, rate=share(row["rate"]), n=n), *limits(row["low"], row["high"])]
+    if row["state"] == "recovered":
+        clauses.append(clause("between", since=at(row["since"]), until=at(row["until"])))
+    elif row["usual_calls"] or row["state"] == "broken":
+        clauses.append(clause("since", since=at(row["since"])))
+    else:
+        clauses.append(clause("always"))
     if row["version_since"]:
-        sentence += f", with version {name(row['version_since'])}"
+        clauses.append(clause("version", version=text(row["version_since"])))
     if 2 * row["lost"] > row["bad"]:
-        sentence += f"; the process of {row['lost']:,} of them was gone before their end"
+        clauses.append(clause("lost_calls", k=count(row["lost"])))
     if row["code"]:
-        sentence += f", mostly {name(row['code'])}"
+        clauses.append(clause("code", code=code(row["code"])))
     if row["message"]:
-        sentence += f" {quoted(row['message'])}"
+        clauses.append(clause("message", message=message(row["message"])))
     if row["usual_calls"]:
-        sentence += f"; before, {percent(row['usual_rate'])} of {row['usual_calls']:,}"
+        clauses.append(clause("before", rate=share(row["usual_rate"]), n=count(row["usual_calls"])))
     elif row["bad"] == row["calls"]:
-        sentence += "; it has never worked"
-    return _finding(row, kind, f"{sentence}.", _next_step(row, kind))
+        clauses.append(clause("never"))
+    return _finding(row, kind, Sentence(tuple(clauses), _links(row)), _next_step(row, kind))
+
+
+def _links(row: Row) -> tuple[Link, ...]:
+    """Return the links to the failed calls, and to a comparison where a version came with them."""
+    calls = Link("calls", {"tool": row["tool"], "status": "error"})
+    if not row["version_before"]:
+        return (calls,)
+    sides = {"before": row["version_before"], "after": row["version_since"]}
+    return calls, Link("compare", {"tool": row["tool"], **sides})
 
 
 def _kind(row: Row) -> str:
@@ -74,35 +83,27 @@ def _kind(row: Row) -> str:
     return "regressed" if row["state"] == "recovered" else str(row["state"])
 
 
-def _next_step(row: Row, kind: str) -> str:
+def _next_step(row: Row, kind: str) -> Sentence:
     if row["state"] == "recovered":
-        return "Nothing: it has come back."
+        return sentence("step.recovered")
     if row["version_before"]:
-        return f"Roll back to version {name(row['version_before'])}, or see what {name(row['version_since'])} changed."
+        return sentence("step.roll_back", before=text(row["version_before"]), after=text(row["version_since"]))
     if 2 * row["lost"] > row["bad"]:
-        return (
-            "It may kill its process: look for it among the kills for lack of memory, and read the arguments of its lost calls. In a "
-            "process of its own it would fail alone."
-        )
+        return sentence("step.kills")
     if kind == "cut_off":
-        after = "" if row["timeout_ms"] is None else f" after about {duration(row['timeout_ms'])}"
-        return (
-            f"Find out what it waits for: it is given up{after}. A timeout inside the tool gives an error with a cause."
-        )
+        late = row["timeout_ms"]
+        return sentence("step.waits") if late is None else sentence("step.waits_after", timeout=ms(late))
     if kind == "misused":
-        return (
-            f"The model calls it wrongly: {percent(row['misused'] / row['bad'])} of its failures are INVALID_PARAM or NOT_FOUND. "
-            "Say in its description which arguments it takes."
-        )
-    return "Read its errors, and mend the most frequent one first."
+        return sentence("step.misused", share=share(row["misused"] / row["bad"]))
+    return sentence("step.errors")
 
 
-def _finding(row: Row, kind: str, sentence: str, next_step: str) -> Finding:
+def _finding(row: Row, kind: str, said: Sentence, step: Sentence) -> Finding:
     return Finding(
         kind=kind,
         tools=(row["tool"],),
-        sentence=sentence,
-        next_step=next_step,
+        said=said,
+        steps=(step,),
         query=f"query errors --tool {shlex.quote(row['tool'])}",
         numbers=Numbers(row["rate"], row["low"], row["high"], row["calls"]),
         cost=Cost(max(row["excess"], 0.0), row["lost_ms"] / 1000) if row["bad"] and kind != "new" else Cost(),
@@ -120,15 +121,14 @@ def _unread(rows: Sequence[Row]) -> Iterator[Finding]:
     if not found:
         return
     n, unread, bad = (sum(row[column] for row in found) for column in ("calls", "unread", "bad"))
-    of = name(found[0]["tool"]) if len(found) == 1 else f"{len(found)} tools ({names([row['tool'] for row in found])})"
+    tools = [row["tool"] for row in found]
+    of = {"tool": text(tools[0])} if len(tools) == 1 else {"k": count(len(tools)), "tools": names(tools)}
+    figures = {"rate": share(unread / n), "n": count(n), "low": share(bad / n), "high": share((bad + unread) / n)}
     yield Finding(
         kind="unread",
-        tools=tuple(row["tool"] for row in found),
-        sentence=(
-            f"Nothing states whether {percent(unread / n)} of {format_count(n, 'call')} of {of} worked, "
-            f"so that between {percent(bad / n)} and {percent((bad + unread) / n)} of them failed."
-        ),
-        next_step="Return a ToolResponse, or label some of the unread results.",
+        tools=tuple(tools),
+        said=sentence("unread" if len(tools) == 1 else "unread_tools", **figures, **of),
+        steps=(sentence("step.read"),),
         query="query to_label",
         numbers=Numbers(unread / n, *wilson(unread, n), n),
     )
@@ -158,19 +158,19 @@ def _merged(findings: list[Finding]) -> Finding:
     tools = tuple(tool for one in ordered for tool in one.tools)
     first = min(one.since for one in ordered if one.since is not None)
     ended = None if ordered[0].open else max(one.until for one in ordered if one.until is not None)
-    code = f" with {name(ordered[0].code)}" if ordered[0].code else ""
-    until = "" if ended is None else f" until {moment(ended)}"
+    shared = ordered[0].code
+    clauses = [
+        clause("together", n=count(len(tools)), minutes=count(TOGETHER.total_seconds() / 60)),
+        clause("since", since=at(first)) if ended is None else clause("between", since=at(first), until=at(ended)),
+        *([clause("code", code=code(shared))] if shared else []),
+        clause("one_cause", n=count(len(tools)), tools=names(tools)),
+    ]
     costs = [one.cost for one in ordered]
     return replace(
         ordered[0],
         tools=tools,
-        sentence=(
-            f"{len(tools)} tools began to fail{code} within {int(TOGETHER.total_seconds() // 60)} minutes, since {moment(first)}{until}: "
-            f"{names(tools)}. One cause is likelier than {len(tools)}."
-        ),
-        next_step="Look for what they share: a service, a network, a credential."
-        if ended is None
-        else "Nothing: they have come back.",
+        said=Sentence(tuple(clauses)),
+        steps=(sentence("step.shared" if ended is None else "step.recovered_all"),),
         query="query errors",
         cost=Cost(sum(one.calls for one in costs), sum(one.seconds for one in costs)),
         since=first,

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
+from tooltrace.analysis.sentence import Sentence
+from tooltrace.diagnosis.wording import english
 from tooltrace.store.result import QueryResult, ResultColumn
 
 Severity = Literal["problem", "warning", "note"]
@@ -72,9 +74,9 @@ class Finding:
     """One of ``KINDS``."""
     tools: tuple[str, ...]
     """The tools that it is about, the costliest first: several where they have one cause. Empty for ``recording``."""
-    sentence: str
-    """What is wrong, with the numbers; plain text that may quote a name or a code of the history."""
-    next_step: str
+    said: Sentence
+    """What is wrong, with the numbers; it may quote a name, a code or a message of the history."""
+    steps: tuple[Sentence, ...]
     """What a person can do, from the history."""
     query: str
     """The command of ``tooltrace`` that shows more."""
@@ -87,6 +89,16 @@ class Finding:
     until: datetime | None = None
     code: str | None = None
     """The error code of most failures."""
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, in English."""
+        return english(self.said)
+
+    @property
+    def next_step(self) -> str:
+        """What a person can do, in English."""
+        return " ".join(map(english, self.steps))
 
     @property
     def tool(self) -> str | None:
@@ -102,6 +114,11 @@ class Finding:
     def open(self) -> bool:
         """Whether it lasts."""
         return self.until is None
+
+    @property
+    def began(self) -> datetime | None:
+        """When it began, for what is looked for since then; None where it was so all along."""
+        return None if self.kind in ("chronic", "misused") else self.since
 
     def key(self) -> tuple[int, float, float, float, str, str]:
         """Return the sort key: open and urgent ones first, then by cost in calls, seconds and tokens."""

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from tooltrace.core.plural import format_count
+from tooltrace.analysis.sentence import Figure, Sentence
 from tooltrace.diagnosis.finding import Cost, Finding, Numbers
-from tooltrace.diagnosis.wording import limits, name, percent
+from tooltrace.diagnosis.wording import clause, count, limits, sentence, share, text
 from tooltrace.statistics.shares import wilson
 
 MIN_GAP: Final = 0.05
@@ -32,23 +32,29 @@ def confidence_findings(calibration: Iterable[Row], thresholds: Callable[[str], 
             continue
         over, n = gap > 0, row["n"]
         kind = "overconfident" if over else "underconfident"
-        sentence = (
-            f"{name(row['tool'])} is {kind}: its mean confidence is {percent(row['mean_confidence'])}, and "
-            f"{percent(row['accuracy'])} of {format_count(n, 'labelled result')} were right "
-            f"({abs(100 * gap):.0f} points, {min(abs(100 * low), abs(100 * high)):.0f} to {max(abs(100 * low), abs(100 * high)):.0f})."
+        ends = sorted((abs(100 * low), abs(100 * high)))
+        said = sentence(
+            kind,
+            tool=text(row["tool"]),
+            confidence=share(row["mean_confidence"]),
+            accuracy=share(row["accuracy"]),
+            n=count(n),
+            gap=count(abs(100 * gap)),
+            low=count(ends[0]),
+            high=count(ends[1]),
         )
         yield Finding(
             kind=kind,
             tools=(row["tool"],),
-            sentence=sentence,
-            next_step=_threshold(thresholds(row["tool"])) if over else "Raise its confidence to what the labels say.",
+            said=said,
+            steps=(_threshold(thresholds(row["tool"])) if over else sentence("step.raise"),),
             query=f"query reliability --tool {shlex.quote(row['tool'])}",
             numbers=Numbers(gap, low, high, n),
             cost=Cost(gap * n if over else 0.0),
         )
 
 
-def _threshold(rows: Iterable[Row]) -> str:
+def _threshold(rows: Iterable[Row]) -> Sentence:
     found = next(
         (
             row
@@ -58,10 +64,13 @@ def _threshold(rows: Iterable[Row]) -> str:
         None,
     )
     if found is None:
-        return "Do not act on its confidence: no threshold was right often enough."
-    return (
-        f"Act only above {found['threshold']:.2f}: {percent(found['precision'])} of {format_count(found['n'], 'result')} there "
-        f"were right, and {percent(found['coverage'])} of all are there."
+        return sentence("step.no_threshold")
+    return sentence(
+        "step.threshold",
+        threshold=Figure(round(found["threshold"], 2), "number"),
+        precision=share(found["precision"]),
+        n=count(found["n"]),
+        coverage=share(found["coverage"]),
     )
 
 
@@ -72,14 +81,12 @@ def hidden_findings(laundering: Iterable[Row]) -> Iterator[Finding]:
         if row["tool"] in seen or row["n"] < MIN_HIDDEN:
             continue
         seen.add(row["tool"])
+        unseen = clause("hidden", tool=text(row["tool"]), k=count(row["n"]), n=count(row["errors"]))
         yield Finding(
             kind="hidden",
             tools=(row["tool"],),
-            sentence=(
-                f"{name(row['tool'])}: the model did not see {row['n']:,} of {format_count(row['errors'], 'error')}"
-                f"{limits(row['low'], row['high'])}: the text that it got does not say that the call failed."
-            ),
-            next_step="Let the text for the model begin with the error, as ToolResponse.error does.",
+            said=Sentence((unseen, *limits(row["low"], row["high"]), clause("hidden_how"))),
+            steps=(sentence("step.text"),),
             query=f"query laundering --tool {shlex.quote(row['tool'])}",
             numbers=Numbers(row["share"], row["low"], row["high"], row["errors"]),
             cost=Cost(float(row["n"])),
@@ -103,14 +110,20 @@ def source_findings(sources: Iterable[Row], calibration: Iterable[Row]) -> Itera
         if high >= wilson(other_right, other_n, 2 * len(rows))[0]:
             continue
         expected = other_right / other_n
+        right_of = clause(
+            "source",
+            tool=text(row["tool"]),
+            n=count(n),
+            source=text(str(row["source"])),
+            accuracy=share(row["accuracy"]),
+        )
         yield Finding(
             kind="misleading_source",
             tools=(row["tool"],),
-            sentence=(
-                f"{name(row['tool'])}: of {format_count(n, 'labelled result')} that stand on {name(str(row['source']))}, "
-                f"{percent(row['accuracy'])} were right{limits(row['low'], row['high'])}; of its others, {percent(expected)}."
+            said=Sentence(
+                (right_of, *limits(row["low"], row["high"]), clause("source_others", others=share(expected)))
             ),
-            next_step="Take the source out, or correct it.",
+            steps=(sentence("step.source"),),
             query=f"query sources --tool {shlex.quote(row['tool'])}",
             numbers=Numbers(row["accuracy"], row["low"], row["high"], n),
             cost=Cost((expected - row["accuracy"]) * n),

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from tooltrace.core.plural import format_count
+from tooltrace.analysis.sentence import Sentence
 from tooltrace.diagnosis.finding import Cost, Finding, Numbers
-from tooltrace.diagnosis.wording import duration, limits, moment, name
+from tooltrace.diagnosis.wording import at, clause, count, limits, ms, names, sentence, text
 from tooltrace.statistics.shares import interval
 
 SLOWER: Final = 1.5
@@ -37,8 +37,8 @@ def slow_findings(states: Iterable[Row], drift: Iterable[Row]) -> Iterator[Findi
             yield Finding(
                 kind="slow",
                 tools=(row["tool"],),
-                sentence=f"{name(row['tool'])}: 95 % of its calls take up to {duration(p95)}, and it is given up after {duration(late)}.",
-                next_step="Make it faster, ask it for less at once, or give it more time: more of its calls are about to time out.",
+                said=sentence("slow_timeout", tool=text(row["tool"]), p95=ms(p95), timeout=ms(late)),
+                steps=(sentence("step.faster"),),
                 query=f"query latency --tool {shlex.quote(row['tool'])}",
                 numbers=Numbers(p95, None, None, row["calls"]),
             )
@@ -51,11 +51,10 @@ def slow_findings(states: Iterable[Row], drift: Iterable[Row]) -> Iterator[Findi
         yield Finding(
             kind="slow",
             tools=(row["tool"],),
-            sentence=(
-                f"{name(row['tool'])}: half of its calls take {duration(after)} or more since {moment(row['change_point'])}; "
-                f"before, {duration(before)}."
+            said=sentence(
+                "slower", tool=text(row["tool"]), after=ms(after), since=at(row["change_point"]), before=ms(before)
             ),
-            next_step="Compare the calls before and after: arguments, version, the service behind it.",
+            steps=(sentence("step.compare"),),
             query=f"query drift --tool {shlex.quote(row['tool'])}",
             numbers=Numbers(after, None, None, row["n_after"]),
             cost=Cost(0.0, (after - before) / 1000 * row["n_after"]),
@@ -75,15 +74,13 @@ def retry_findings(survival: Iterable[Row], retries: Iterable[Row]) -> Iterator[
             continue
         spent = wasted.get(row["tool"])
         lost = ((spent or {}).get("wasted_ms") or 0.0) / 1000
-        helped = "never" if not k else "hardly ever"
+        helped = "never" if not k else "hardly"
+        helping = clause(f"retries_{helped}", tool=text(row["tool"]), k=count(k), n=count(n))
         yield Finding(
             kind="useless_retries",
             tools=(row["tool"],),
-            sentence=(
-                f"{name(row['tool'])}: another attempt after a failure {helped} helped: {k:,} of {format_count(n, 'retry|retries')} "
-                f"worked{limits(low, high)}."
-            ),
-            next_step=f"Fail at once: retrying {helped} helped.",
+            said=Sentence((helping, *limits(low, high))),
+            steps=(sentence(f"step.retries_{helped}"),),
             query=f"query retries --tool {shlex.quote(row['tool'])}",
             numbers=Numbers(k / n, low, high, n),
             cost=Cost(0.0, lost),
@@ -102,14 +99,14 @@ def loop_findings(loops: Iterable[Row]) -> Iterator[Finding]:
         seconds = sum(row["wasted_ms"] or 0.0 for row in rows) / 1000
         most = max(row["repeats"] for row in rows)
         running = sum(bool(row["running"]) for row in rows)
+        repeated = clause("loops", n=count(conversations), tools=names([tools]), most=count(most))
+        now = [clause("loops_now", n=count(running))] if running else []
+        spent = clause("loops_spent", spent=ms(1000 * seconds), tokens=count(tokens))
         yield Finding(
             kind="looping",
             tools=tuple(dict.fromkeys(part.strip() for part in tools.split(","))),
-            sentence=(
-                f"{format_count(conversations, 'conversation')} repeated equal calls of {name(tools)} up to {most} times"
-                f"{f', {running} of them now' if running else ''}; {duration(1000 * seconds)} and {format_count(tokens, 'token')} were spent on it."
-            ),
-            next_step="Say in the result that the same call gives the same answer, or end the conversation after the third one.",
+            said=Sentence((repeated, *now, spent)),
+            steps=(sentence("step.loops"),),
             query="query loops",
             numbers=Numbers(float(len(rows)), None, None, conversations),
             cost=Cost(0.0, seconds, int(tokens)),

@@ -1,54 +1,86 @@
-"""Figures and names in the sentences of findings."""
+"""Clauses of findings: a kind, whose texts ``dashboards/strings`` has in each language, and values with their units."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
+from typing import Final
 
+from tooltrace.analysis.message import message_parts
+from tooltrace.analysis.sentence import Clause, Figure, Sentence
 from tooltrace.core.plural import format_count
 from tooltrace.core.visible import shortened, visible_name
+from tooltrace.wording.i18n import DEFAULT, Translations
+from tooltrace.wording.sentences import as_text
 
-MAX_NAMES = 6
+MAX_NAMES: Final = 6
 """Names in a list; the others are counted."""
 
 
-def percent(share: float | None) -> str:
-    """Return a share in percent; one digit behind the point below 10 %."""
-    if share is None:
-        return "?"
-    return f"{100 * share:.1f} %" if 0 < 100 * share < 9.95 else f"{100 * share:.0f} %"
+def clause(kind: str, **values: Figure) -> Clause:
+    """Return the clause whose text is ``sentence.finding.<kind>``."""
+    return Clause(f"finding.{kind}", values)
 
 
-def limits(low: float | None, high: float | None) -> str:
-    """Return the interval of a share in parentheses; empty where it is unknown."""
-    return "" if low is None or high is None else f" ({percent(low)} to {percent(high)})"
+def sentence(kind: str, **values: Figure) -> Sentence:
+    """Return a sentence of one clause."""
+    return Sentence((clause(kind, **values),))
 
 
-def moment(at: datetime) -> str:
-    """Return a time to the minute, in UTC."""
-    return f"{at:%Y-%m-%d %H:%M} UTC"
+def limits(low: float | None, high: float | None) -> list[Clause]:
+    """Return the interval of a share as a clause; none where it is unknown."""
+    return [] if low is None or high is None else [clause("limits", low=share(low), high=share(high))]
 
 
-def duration(ms: float) -> str:
-    """Return a duration with three digits and its unit."""
-    for size, unit in ((3_600_000, "h"), (60_000, "min"), (1_000, "s")):
-        if ms >= size:
-            return f"{ms / size:.3g} {unit}"
-    return f"{ms:.3g} ms"
+def english(said: Sentence) -> str:
+    """Return the sentence in English, as the Python API and programs get it."""
+    return as_text(said, _english())
 
 
-def name(value: str) -> str:
-    """Return a name of the history, shortened and without hidden characters."""
-    return shortened(visible_name(value))
+def text(value: str) -> Figure:
+    """Return a name of the history, in whole: what shows it shortens it, and escapes what is hidden in it."""
+    return Figure(value, "text")
 
 
-def quoted(text: str) -> str:
-    """Return a text of the history in quotes, in one line, shortened and without hidden characters."""
-    return f"'{shortened(visible_name(' '.join(text.split())))}'"
-
-
-def names(values: Sequence[str]) -> str:
+def names(values: Sequence[str]) -> Figure:
     """Return names as a list, of which the last ones are counted."""
-    shown = ", ".join(map(name, values[:MAX_NAMES]))
+    shown = ", ".join(shortened(visible_name(value)) for value in values[:MAX_NAMES])
     more = len(values) - MAX_NAMES
-    return f"{shown} and {format_count(more, 'other')}" if more > 0 else shown
+    return Figure(f"{shown} and {format_count(more, 'other')}" if more > 0 else shown, "names")
+
+
+def code(value: str) -> Figure:
+    """Return an error code."""
+    return Figure(value, "code")
+
+
+def message(value: str) -> Figure:
+    """Return an error message of the history, in one line."""
+    line = " ".join(value.split())
+    return Figure(line, "message", message_parts(line, None))
+
+
+def share(value: float | None) -> Figure:
+    """Return a share between 0 and 1."""
+    return Figure(value, "share")
+
+
+def count(value: float) -> Figure:
+    """Return a whole number."""
+    return Figure(round(value), "count")
+
+
+def ms(value: float) -> Figure:
+    """Return a duration in milliseconds."""
+    return Figure(value, "ms")
+
+
+def at(value: datetime) -> Figure:
+    """Return a time, naive UTC."""
+    return Figure(value, "time")
+
+
+@cache
+def _english() -> Translations:
+    return Translations(DEFAULT)

@@ -6,21 +6,18 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from tooltrace.analysis.advice import NOW, ToolAdvice, advise
 from tooltrace.core.plural import format_count
+from tooltrace.diagnosis.advice import NOW, ToolAdvice, advise
 from tooltrace.mcp_server.answer import MAX_CELL, cell, computed, dumped
 from tooltrace.mcp_server.arguments import ToolArgument
 from tooltrace.mcp_server.served_store import ServedStore
 from tooltrace.mcp_server.tools import SINCE, Caller, ServedTool
+from tooltrace.mcp_server.verdicts import as_json
 from tooltrace.statistics.shares import Proportion, failed_proportion
 
 T = TypeVar("T")
 
 _RATE: Final = ("attempts", "failures", "rate", "low", "high", "clusters", "design_effect", "too_few")
-_BEYOND_USUAL: Final = (
-    *("changed_at", "failed_since", "open_failures", "baseline_rate", "baseline_calls"),
-    *("excess_failures", "excess_low", "excess_high"),
-)
 _ERROR: Final = (
     *("n", "share", "share_low", "share_high", "last_seen", "retryable_share", "retryable_low", "retryable_high"),
 )
@@ -66,11 +63,18 @@ class _AdviceAnswer:
         found = self._found
         now: dict[str, Any] = {
             "since": since,
-            "fails_more_than_usual": found.is_failing,
             "failure_rate": _of(found.rate, _RATE),
         }
-        if found.is_failing:
-            now["beyond_usual"] = _of(found.ranking, _BEYOND_USUAL)
+        if found.finding is not None:
+            [said] = as_json([found.finding.said])
+            now["finding"] = {
+                "kind": found.finding.kind,
+                "severity": found.finding.severity,
+                "sentence": said["text"],
+                "copied": self._texts(said["copied"]),
+                "since": computed(found.finding.since),
+                "next_step": found.finding.next_step,
+            }
         answer: dict[str, Any] = {
             "now": now,
             "errors": [

@@ -33,7 +33,7 @@ async def _ask(store: ServedStore, _caller: Caller, given: dict[str, Any]) -> di
     query = catalogue()[given["question"]]
     window = {name: given[name] for name in ("since", "until", "tool")}
     result = await store.query(query.name, given["by"] or None, **window)
-    verdict = await verdict_of(store, query, result, by=given["by"], **window)
+    verdict = verdict_of(query, result)
     about = {"verdict": verdict, "question": query.question, "meanings": f"resource tooltrace://queries/{query.name}"}
     more = "limit up to 200, one tool=…, a shorter since/until, or coarser by=…"
     return table_answer(result, about, rows=given["limit"], more=more, characters=store.characters)
@@ -49,7 +49,7 @@ async def _compare(store: ServedStore, _caller: Caller, given: dict[str, Any]) -
         ) from error
     result = await store.query("compare", **sides.params)
     about = {
-        "verdict": await verdict_of(store, catalogue()["compare"], result),
+        "verdict": verdict_of(catalogue()["compare"], result),
         "compared": cell(given["what"])[0],
         "read": "worse and better hold for all comparisons together; maybe_* may be chance",
     }

@@ -7,25 +7,19 @@ from typing import Any, Final
 
 from tooltrace.analysis import Query
 from tooltrace.analysis.query_verdict import query_verdict
-from tooltrace.analysis.verdict import INCIDENT_FAILURES, Sentence, tools_verdict
+from tooltrace.analysis.sentence import Sentence
 from tooltrace.mcp_server.answer import cell
-from tooltrace.mcp_server.served_store import ServedStore
-from tooltrace.report.i18n import Translations
-from tooltrace.report.sentences import pieces
 from tooltrace.store.result import QueryResult
+from tooltrace.wording.i18n import Translations
+from tooltrace.wording.sentences import pieces
 
 MAX_COPIED: Final = 120
 """Characters of a copied text beside a sentence; the rows have more."""
 _ENGLISH: Final = Translations("en")
 
 
-async def verdict_of(
-    store: ServedStore, query: Query, result: QueryResult, *, by: str | None = None, **window: Any
-) -> list[dict[str, Any]]:
-    """Return what ``result`` says: of the ranking of tools the sentences of the pages, of another query its own one."""
-    if query.name == "ranking" and by in (None, "", "tool"):
-        incidents = await store.query("incidents", None, failing=INCIDENT_FAILURES, **window)
-        return as_json(tools_verdict(result, incidents).sentences)
+def verdict_of(query: Query, result: QueryResult) -> list[dict[str, Any]]:
+    """Return what ``result`` of ``query`` says."""
     sentence = query_verdict(query, result)
     return as_json([sentence] if sentence is not None else [])
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tooltrace.report.build import SectionResult
-from tooltrace.report.i18n import Translations
 from tooltrace.report.narrative import translate_rows
+from tooltrace.wording.i18n import Translations
 
 Row = dict[str, Any]
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from tooltrace.analysis import find
 from tooltrace.analysis.sides import Comparison
-from tooltrace.analysis.verdict import Verdict, tools_verdict
+from tooltrace.diagnosis.diagnose import diagnose_in, within
+from tooltrace.diagnosis.summary import Summary, summarize
 from tooltrace.report import sections
 from tooltrace.report.sections import Section
 from tooltrace.report.time_range import TimeRange
@@ -94,19 +95,13 @@ class Report:
     overview: tuple[SectionResult, ...] = ()
     of_tool: tuple[SectionResult, ...] = ()
     comparison: SectionResult | None = None
+    summary: Summary | None = None
+    """The findings of the time range; None for a comparison."""
 
     @property
     def name(self) -> str:
         """Location of the store for a reader on another machine: without folder and password."""
         return self.store.location
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """The verdict on the tools, in at most three sentences; None for a comparison."""
-        incidents = next((section for section in self.overview if section.part.query == "incidents"), None)
-        if self.tools is None or incidents is None:
-            return None
-        return tools_verdict(self.tools.result, incidents.result)
 
     @property
     def notes(self) -> list[str]:
@@ -170,13 +165,17 @@ def _build(
     if isinstance(about, Comparison):
         return Report(store=store, made_at=now, compared=about, comparison=run(sections.COMPARED))
     before = {} if about.before is None else {"before": about.before}
+    tools = run(sections.TOOLS)
+    on_query("findings")
+    found = within(diagnose_in(session, until=about.until), about.since, about.tool)
     return Report(
         store=store,
         made_at=now,
         scope=about,
         figures=run(sections.FIGURES, **before),
         gap=run(sections.GAP, **before),
-        tools=run(sections.TOOLS),
+        tools=tools,
+        summary=summarize(found, tools.result),
         sparks=run(sections.SPARKS),
         overview=tuple(run(part) for part in sections.OVERVIEW),
         of_tool=tuple(run(part) for part in sections.TOOL),
@@ -185,4 +184,4 @@ def _build(
 
 def query_count(about: TimeRange[datetime] | Comparison) -> int:
     """Return the number of queries that ``build_report`` executes."""
-    return 1 if isinstance(about, Comparison) else 4 + len(sections.OVERVIEW) + len(sections.TOOL)
+    return 1 if isinstance(about, Comparison) else 5 + len(sections.OVERVIEW) + len(sections.TOOL)

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from tooltrace.errors import BadParameter
-from tooltrace.report.i18n import Translations
 from tooltrace.report.time_range import Begin, TimeRange, parse_time
 from tooltrace.store.result import QueryResult, Statement
+from tooltrace.wording.i18n import Translations
 
 DEFAULT_SPAN: Final = "7d"
 """The default range of the state, of queries, reports and pages; where the history is shorter, all of it."""

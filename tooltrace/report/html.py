@@ -10,19 +10,19 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from tooltrace.analysis.message import row_message_parts
-from tooltrace.analysis.verdict import needs_attention
+from tooltrace.diagnosis.summary import cost, marks
 from tooltrace.report import sections
 from tooltrace.report.audit_matrix import audit_matrix
 from tooltrace.report.build import Report, SectionResult
-from tooltrace.report.i18n import Translations
 from tooltrace.report.js_bundle import assert_inline_safe, asset, bundle
 from tooltrace.report.json_values import json_for_script
 from tooltrace.report.narrative import calibration_sentence, chance_note, top_rows, translate_rows, verdict_counts
-from tooltrace.report.numbers import figure, interval
-from tooltrace.report.sentences import pieces
 from tooltrace.report.templates import templates
 from tooltrace.store.result import Row, with_rows
 from tooltrace.version import __version__
+from tooltrace.wording.i18n import Translations
+from tooltrace.wording.numbers import figure, interval
+from tooltrace.wording.sentences import pieces
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -58,6 +58,7 @@ def as_html(report: Report, words: Translations) -> str:
         marks=_marks(report),
         audit=audit_matrix(report.audit, report.sections, words) if report.audit is not None else None,
         most_tools=sections.MAX_TOOLS,
+        most_findings=sections.MAX_FINDINGS,
         version=__version__,
         calibration_sentence=calibration_sentence,
         figure=partial(figure, words=words),
@@ -67,6 +68,7 @@ def as_html(report: Report, words: Translations) -> str:
         chance_note=chance_note,
         translate_rows=translate_rows,
         pieces=pieces,
+        cost=cost,
     )  # fmt: skip
 
 
@@ -96,9 +98,9 @@ def _rounded_rows(section: SectionResult) -> list[Row]:
 
 
 def _marks(report: Report) -> str:
-    """Return the incidents as JSON for marks on the time axis."""
-    found = [section for section in report.overview if section.part.query == "incidents"]
-    return data_json(found[0]) if found else "{}"
+    """Return the times of findings as JSON for marks on the time axis."""
+    found = report.summary.findings if report.summary is not None else ()
+    return json_for_script(marks(found, report.made_at.replace(tzinfo=None)))
 
 
 def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
@@ -128,7 +130,6 @@ def _environment() -> Environment:
         chart_data=chart_data,
         data_json=data_json,
         rounded=rounded,
-        failing=needs_attention,
         message_parts=row_message_parts,
         zip=zip,
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from tooltrace.diagnosis.finding import as_result
+from tooltrace.diagnosis.wording import english
 from tooltrace.report.build import Report, SectionResult
-from tooltrace.report.i18n import Translations
 from tooltrace.report.json_values import to_json
-from tooltrace.report.sentences import as_data
 from tooltrace.version import __version__
 
 
@@ -23,8 +23,9 @@ def as_json(report: Report) -> str:
         document["scope"] = asdict(report.scope)
     if report.compared is not None:
         document["compared"] = asdict(report.compared)
-    if report.verdict is not None:
-        document["verdict"] = as_data(report.verdict, Translations("en"))
+    if report.summary is not None:
+        document["summary"] = {"state": report.summary.state, "text": english(report.summary.seen)}
+        document["findings"] = as_result(report.summary.findings).dicts()
     document["answers"] = [_section(result) for result in results if result is not None]
     return to_json(document, indent=True) + "\n"
 

@@ -11,15 +11,16 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from tooltrace.analysis.sentence import Sentence
 from tooltrace.analysis.sides import Comparison, Side
-from tooltrace.analysis.verdict import Verdict
 from tooltrace.core.visible import visible_name
+from tooltrace.diagnosis.summary import Summary
 from tooltrace.report.build import Report, SectionResult
-from tooltrace.report.i18n import Translations
 from tooltrace.report.narrative import calibration_sentence, chance_note, top_rows, translate_rows, verdict_counts
-from tooltrace.report.numbers import NUMERIC_UNITS, UNKNOWN, figure, interval
-from tooltrace.report.sentences import TRACED_UNITS, pieces
 from tooltrace.report.time_range import TimeRange
+from tooltrace.wording.i18n import Translations
+from tooltrace.wording.numbers import NUMERIC_UNITS, UNKNOWN, figure, interval
+from tooltrace.wording.sentences import TRACED_UNITS, pieces
 
 MAX_TEXT_LENGTH = 160
 """Maximum characters of a text from a trace."""
@@ -62,7 +63,7 @@ def table(heads: Sequence[str], numbers: Sequence[bool], rows: Sequence[Sequence
 
 
 def _document(report: Report, words: Translations) -> list[str]:
-    lines = list(_verdict(report.verdict, words)) if report.verdict else []
+    lines = list(_findings(report.summary, words)) if report.summary else []
     for section in (report.figures, report.gap, report.tools, *report.overview):
         if section is not None and section.part.brief:
             lines += _section_lines(section, words, "##")
@@ -76,14 +77,21 @@ def _document(report: Report, words: Translations) -> list[str]:
     return [*lines, words("report.tools.more", n=left)] if left else lines
 
 
-def _verdict(verdict: Verdict, words: Translations) -> Iterator[str]:
-    """Yield a paragraph for each sentence; text from a trace is in code spans."""
-    for sentence in verdict.sentences:
-        yield "".join(
-            code(str(piece.figure.value)) if piece.figure and piece.figure.unit in TRACED_UNITS else piece.text
-            for piece in pieces(sentence, words)
-        )
+def _findings(summary: Summary, words: Translations) -> Iterator[str]:
+    """Yield what was seen, and a point for each finding with its next step; text from a trace is in code spans."""
+    yield from (_sentence(summary.seen, words), "")
+    for finding in summary.findings[:MAX_ROWS]:
+        said = f"- {words(f'severity.{finding.severity}')}: {_sentence(finding.said, words)}"
+        yield " ".join([said, *(_sentence(step, words) for step in finding.steps)])
+    if summary.findings:
         yield ""
+
+
+def _sentence(sentence: Sentence, words: Translations) -> str:
+    return "".join(
+        code(str(piece.figure.value)) if piece.figure and piece.figure.unit in TRACED_UNITS else piece.text
+        for piece in pieces(sentence, words)
+    )
 
 
 def _tool_section(report: Report, tool: str, words: Translations) -> Iterator[str]:

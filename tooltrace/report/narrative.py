@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 
 from tooltrace.report.build import SectionResult
-from tooltrace.report.i18n import Translations
-from tooltrace.report.numbers import figure, interval
 from tooltrace.store.result import Row
+from tooltrace.wording.i18n import Translations
+from tooltrace.wording.numbers import figure, interval
 
 
 def calibration_sentence(row: Mapping[str, Any], words: Translations) -> str:

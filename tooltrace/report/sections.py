@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tooltrace.analysis.verdict import INCIDENT_FAILURES
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
@@ -44,7 +42,7 @@ GAP = _part("tiles.gap", "gap", "period n mean_confidence accuracy gap", brief=T
 TOOLS = _part(
     "overview.tools",
     "ranking",
-    "tool rate before_rate after_rate changed_at version_since failed_calls calls code message hurt_ms",
+    "tool calls failed_calls rate cut_off p95 code message hurt_ms",
     help="overview.tools.help",
     rows=500,
     brief=True,
@@ -58,15 +56,6 @@ SPARKS = _part(
     only=(*_OF_TOOL, "started", "seconds", "attempts", "failures"),
 )
 OVERVIEW = (
-    _part(
-        "overview.incidents",
-        "incidents",
-        "tool started ended failures attempts by_chance lasted_ms code",
-        help="overview.incidents.help",
-        params={"failing": INCIDENT_FAILURES},
-        rows=20,
-        brief=True,
-    ),
     _part(
         "overview.time",
         "timeline",
@@ -85,7 +74,7 @@ OVERVIEW = (
         brief=True,
     ),
 )
-"""Sections over all tools together, the incidents first, after the figures and the table of tools."""
+"""Sections over all tools together, after the findings, the figures and the table of tools."""
 
 TOOL = (
     _part(
@@ -187,5 +176,7 @@ COMPARED = _part(
     brief=True,
 )
 
+MAX_FINDINGS = 20
+"""Maximum number of findings shown."""
 MAX_TOOLS = 16
 """Maximum number of tools with a section, the most important first. The others are only in the table."""

@@ -20,6 +20,7 @@ from tooltrace.server import (
     corrections,
     diff_page,
     find_page,
+    findings,
     folding,
     labels,
     list_export,
@@ -39,6 +40,7 @@ from tooltrace.server import (
     traces,
     values,
 )
+from tooltrace.server.diagnosis import Diagnosis
 from tooltrace.server.disconnect import CancelOnDisconnect
 from tooltrace.server.error_pages import HANDLED, handle_crash, handle_known_error
 from tooltrace.server.health import HealthCheck
@@ -75,6 +77,7 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
     """
     routes = [
         *pages.ROUTES,
+        *findings.ROUTES,
         *tool_page.ROUTES,
         *compare_page.ROUTES,
         *diff_page.ROUTES,
@@ -103,7 +106,8 @@ def application(site: Site, more: Sequence[BaseRoute] = (), links: Sequence[tupl
         # Starlette calls this one outside all middleware, so that it sets the security headers itself.
         Exception: handle_crash,
     }
-    state = AppState(site, QueryCache(site.store), HealthCheck(site.store), [*LINKS, *links])
+    cache = QueryCache(site.store)
+    state = AppState(site, cache, Diagnosis(cache), HealthCheck(site.store), [*LINKS, *links])
     mcp = McpMount(site.store)
     app = Starlette(
         lifespan=partial(_lifespan, state, mcp),

@@ -10,11 +10,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from tooltrace.analysis.verdict import INCIDENT_FAILURES, tools_verdict
-from tooltrace.report.i18n import Translations
-from tooltrace.report.sentences import pieces
+from tooltrace.diagnosis.summary import summarize
 from tooltrace.server.request import app_state, language_of, missing_data, stated_window, time_range
 from tooltrace.server.templates import render
+from tooltrace.wording.i18n import Translations
 
 TOOLS = 50
 """Rows of the table of tools before a reader requests all."""
@@ -26,7 +25,6 @@ async def overview(request: Request) -> Response:
     cache.prefetch("overview", **_periods(request))
     window = time_range(request.query_params).params
     cache.prefetch("ranking", **window)
-    cache.prefetch("incidents", **window, failing=INCIDENT_FAILURES)
     return render(request, "pages/overview.html")
 
 
@@ -35,18 +33,6 @@ async def tiles(request: Request) -> Response:
     compared = await _compared(request, "overview")
     missing = None if compared["now"] else await missing_data(request)
     return render(request, "parts/tiles.html", missing=missing, **compared)
-
-
-async def verdict(request: Request) -> Response:
-    """Render the sentences on what is wrong, of all tools or of the one in the address."""
-    window, tool = time_range(request.query_params).params, request.query_params.get("tool") or None
-    cache = app_state(request).cache
-    ranking, incidents = await asyncio.gather(
-        cache.query("ranking", **window, tool=tool),
-        cache.query_tool("incidents", tool, **window, failing=INCIDENT_FAILURES),
-    )
-    found = tools_verdict(ranking, incidents)
-    return render(request, "parts/verdict.html", verdict=found, tool=tool, pieces=pieces)
 
 
 async def gap(request: Request) -> Response:
@@ -74,10 +60,16 @@ async def window(request: Request) -> Response:
 
 
 async def tools(request: Request) -> Response:
-    """Render the table of tools, in the order of the query ``ranking``."""
-    result = await app_state(request).cache.query("ranking", **time_range(request.query_params).params)
-    limit = len(result.rows) if request.query_params.get("rows") == "all" else TOOLS
-    return render(request, "parts/ranking.html", tools=result.dicts(), limit=limit)
+    """Render the table of tools, in the order of the query ``ranking``; those without a finding are folded."""
+    window, state = time_range(request.query_params).params, app_state(request)
+    result, found = await asyncio.gather(
+        state.cache.query("ranking", **window), state.diagnosis.findings(None, **window)
+    )
+    named = summarize(found, result).tools
+    rows = result.dicts()
+    worrying, healthy = ([row for row in rows if (row["tool"] in named) == wanted] for wanted in (True, False))
+    limit = len(rows) if request.query_params.get("rows") == "all" else TOOLS
+    return render(request, "parts/ranking.html", worrying=worrying, healthy=healthy, limit=limit)
 
 
 async def glossary(request: Request) -> Response:
@@ -90,7 +82,6 @@ ROUTES = [
     Route("/glossary", glossary),
     Route("/tiles", tiles),
     Route("/tiles/gap", gap),
-    Route("/verdict", verdict),
     Route("/tools", tools),
     Route("/window", window),
 ]

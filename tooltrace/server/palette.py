@@ -14,9 +14,9 @@ from starlette.routing import Route
 from tooltrace.analysis import catalogue
 from tooltrace.analysis.saved_queries import saved_queries
 from tooltrace.errors import TooltraceError
-from tooltrace.report.i18n import LANGUAGES, Translations
 from tooltrace.server.request import RANGES, app_state, language_of, time_range
 from tooltrace.server.templates import render, url
+from tooltrace.wording.i18n import LANGUAGES, Translations
 
 MOST: Final = 8
 """Maximum number of entries of one kind."""

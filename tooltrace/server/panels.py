@@ -12,13 +12,13 @@ from starlette.routing import Route
 from tooltrace.analysis import find
 from tooltrace.analysis.sides import is_window
 from tooltrace.report.build import query_command
-from tooltrace.report.i18n import Translations
 from tooltrace.report.json_values import json_for_script, json_safe
 from tooltrace.report.narrative import translate_rows
 from tooltrace.server.request import app_state, charted_range, language_of, time_range
 from tooltrace.server.templates import render
 from tooltrace.server.time_navigation import length_seconds, navigate
 from tooltrace.store.result import QueryResult
+from tooltrace.wording.i18n import Translations
 
 SHOWN = 12
 """Rows of a panel before a reader requests all."""

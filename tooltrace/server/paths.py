@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tooltrace.report.i18n import Translations
 from tooltrace.report.path_graph import PathEdge, PathNode, path_edges, path_nodes
 from tooltrace.server.request import app_state, language_of, time_range
 from tooltrace.server.templates import render
+from tooltrace.wording.i18n import Translations
 
 EDGES: Final = 18
 """Number of pairs in the graph."""

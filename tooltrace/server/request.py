@@ -11,13 +11,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
 from tooltrace.report.history_window import ALL, DEFAULT_SPAN, HistoryWindow, history_window
-from tooltrace.report.i18n import LANGUAGES, preferred_language
 from tooltrace.report.templates import iso
 from tooltrace.report.time_range import TimeRange
+from tooltrace.server.diagnosis import Diagnosis
 from tooltrace.server.health import HealthCheck
 from tooltrace.server.query_cache import QueryCache
 from tooltrace.server.site import Site
 from tooltrace.store.base import SqlSandbox
+from tooltrace.wording.i18n import LANGUAGES, preferred_language
 
 LANGUAGE_COOKIE = "tooltrace_lang"
 RANGES = ("1h", "24h", "7d", "30d", "all")
@@ -30,6 +31,7 @@ class AppState:
 
     site: Site
     cache: QueryCache
+    diagnosis: Diagnosis
     health: HealthCheck
     links: list[tuple[str, str]] = field(default_factory=list)
     """Navigation links: the path, and the translation key of the name."""

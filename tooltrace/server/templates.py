@@ -17,11 +17,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from tooltrace.analysis.message import row_message_parts
-from tooltrace.analysis.verdict import needs_attention
 from tooltrace.errors import BadParameter
 from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.texts import MASK
-from tooltrace.report.i18n import LANGUAGES, Translations
 from tooltrace.report.json_values import json_for_script
 from tooltrace.report.templates import templates
 from tooltrace.server.axis import ticks
@@ -33,6 +31,7 @@ from tooltrace.server.terms import COLUMN_TERMS, PANEL_TERMS
 from tooltrace.server.time_navigation import navigate
 from tooltrace.server.value_view import view_value
 from tooltrace.version import __version__
+from tooltrace.wording.i18n import LANGUAGES, Translations
 
 _YEAR = 365 * 24 * 3600
 PAGES = frozenset({"/", "/tool", "/calls", "/call", "/sql", "/compare", "/conversations", "/find"})
@@ -89,7 +88,6 @@ def _environment() -> Environment:
         quoted=lambda text: shlex.quote(str(text)),
         later=lambda time, seconds: time + timedelta(seconds=seconds),
         field=lambda time: time.isoformat(timespec="seconds"),
-        failing=needs_attention,
         message_parts=row_message_parts,
         zip=zip,
     )

@@ -6,7 +6,6 @@ from typing import Final
 
 PANEL_TERMS: Final = {
     "incidents": "incident",
-    "ranking": "baseline",
     "retry_survival": "attempt",
     "reliability": "calibration",
     "confidence_bands": "confidence",
@@ -22,7 +21,7 @@ _COLUMNS_OF: Final = {
     "accuracy": "accuracy band_low precision",
     "approval": "approved approved_share declined expired waiting wait_p50 wait_p95",
     "attempt": "attempt attempts attempts_failed",
-    "baseline": "before_rate baseline_rate",
+    "baseline": "before_rate",
     "calibration": "auroc ece ece_null_p95 miscalibrated",
     "call": "calls call_id",
     "confidence": "band confidence mean_confidence",

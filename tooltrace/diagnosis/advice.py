@@ -20,7 +20,8 @@ from tooltrace.analysis.evidence import (
     steps_statement,
 )
 from tooltrace.analysis.parameters import Time
-from tooltrace.analysis.verdict import surely_fails
+from tooltrace.diagnosis.failures import failure_findings
+from tooltrace.diagnosis.finding import Finding
 from tooltrace.statistics.shares import Proportion, failed_proportion, proportion_of
 from tooltrace.store.base import QuerySession, StoreBackend
 
@@ -35,8 +36,8 @@ class ToolAdvice:
     tool: str
     rate: Row | None
     """The row of ``failure_rate`` in the window."""
-    ranking: Row | None
-    """The row of ``ranking`` in the window: since when the tool fails more than usual, and with which error."""
+    finding: Finding | None
+    """What is wrong with the tool now, by its whole history; None where nothing is."""
     errors: Sequence[Row]
     """The rows of ``errors`` in the window, the most frequent first."""
     retry: Proportion | None
@@ -50,20 +51,15 @@ class ToolAdvice:
     arguments: list[FailingArgument]
     alternatives: list[Alternative]
 
-    @property
-    def is_failing(self) -> bool:
-        """Whether more calls fail than usual, and there are enough calls to say so."""
-        return self.ranking is not None and surely_fails(self.ranking)
-
 
 def advise(
-    store: StoreBackend, tool: str, arguments: Mapping[str, Any] | None = None, *, since: Time = NOW
+    store: StoreBackend, tool: str, arguments: Mapping[str, Any] | None = None, *, since: Time | None = NOW
 ) -> ToolAdvice:
     """Return the evidence on ``tool`` since ``since``. Raises BadParameter, QueryError, StoreError."""
     if not store.exists():
         find("failure_rate").bind(since=since)
         return ToolAdvice(
-            tool=tool, rate=None, ranking=None, errors=(), retry=None, calibration=None, same=(), same_read=0,
+            tool=tool, rate=None, finding=None, errors=(), retry=None, calibration=None, same=(), same_read=0,
             arguments=[], alternatives=[],
         )  # fmt: skip
     with store.session() as session:
@@ -71,7 +67,7 @@ def advise(
 
 
 def advise_in(
-    session: QuerySession, tool: str, arguments: Mapping[str, Any] | None = None, *, since: Time = NOW
+    session: QuerySession, tool: str, arguments: Mapping[str, Any] | None = None, *, since: Time | None = NOW
 ) -> ToolAdvice:
     """Return the same from an open session. Raises BadParameter, QueryError, StoreError."""
     window: dict[str, Any] = {"since": since, "tool": tool}
@@ -89,7 +85,7 @@ def advise_in(
     return ToolAdvice(
         tool=tool,
         rate=next(iter(rows("failure_rate", **window)), None),
-        ranking=next(iter(rows("ranking", **window)), None),
+        finding=open_failure(rows("states", tool=tool)),
         errors=rows("errors", **window),
         retry=proportion_of(retries) if retries["n"] else None,
         calibration=next(iter(rows("calibration", tool=tool)), None),
@@ -98,3 +94,9 @@ def advise_in(
         arguments=failing_arguments(attempts),
         alternatives=alternatives(tool, steps, failing),
     )
+
+
+def open_failure(states: Sequence[Row]) -> Finding | None:
+    """Return the most urgent finding in the rows of ``states`` that says that calls fail or are cut off now."""
+    found = [one for one in failure_findings(states) if one.open and one.severity != "note"]
+    return min(found, key=Finding.key, default=None)

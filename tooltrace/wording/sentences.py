@@ -1,4 +1,4 @@
-"""Verdicts in the reader's language: as text, and as pieces for a page."""
+"""Sentences in the reader's language: as text, and as pieces for a page."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from string import Formatter
-from typing import Any, Final
+from typing import Final
 
-from tooltrace.analysis.verdict import Clause, Figure, Sentence, Verdict
+from tooltrace.analysis.sentence import Clause, Figure, Sentence
 from tooltrace.core.plural import with_noun
-from tooltrace.report.i18n import Translations
-from tooltrace.report.json_values import json_safe
-from tooltrace.report.numbers import UNKNOWN, figure
+from tooltrace.core.visible import shortened, visible_name
+from tooltrace.wording.i18n import Translations
+from tooltrace.wording.numbers import UNKNOWN, figure
 
-TRACED_UNITS = ("text", "code", "message")
+TRACED_UNITS = ("text", "names", "code", "message")
 """Units of values that come from a trace."""
 
 _QUOTES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
@@ -65,7 +65,11 @@ def _text(value: Figure, words: Translations) -> str:
     if value.value is None:
         return UNKNOWN
     if value.unit == "message":
-        return _quoted(str(value.value), words)
+        return _quoted(visible_name(str(value.value)), words)
+    if value.unit == "text":
+        return shortened(visible_name(str(value.value)))
+    if value.unit == "names":  # a list, each of which is short
+        return str(value.value)
     if value.unit == "time" and isinstance(value.value, datetime):
         return f"{value.value:%Y-%m-%d %H:%M} UTC"
     return figure(value.value, value.unit, words)
@@ -81,24 +85,3 @@ def _quoted(message: str, words: Translations) -> str:
 def as_text(sentence: Sentence, words: Translations) -> str:
     """Return the sentence as one line of text; times are UTC."""
     return "".join(piece.text for piece in pieces(sentence, words))
-
-
-def as_data(verdict: Verdict, words: Translations) -> dict[str, Any]:
-    """Return the verdict in the types of JSON: its state; for each sentence the text, the values and the links."""
-    return {
-        "state": verdict.state,
-        "sentences": [
-            {
-                "text": as_text(sentence, words),
-                "clauses": [
-                    {
-                        "kind": clause.kind,
-                        "values": {name: json_safe(value.value) for name, value in clause.values.items()},
-                    }
-                    for clause in sentence.clauses
-                ],
-                "links": [{"kind": link.kind, **link.params} for link in sentence.links],
-            }
-            for sentence in verdict.sentences
-        ],
-    }

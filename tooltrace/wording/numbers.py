@@ -6,7 +6,7 @@ import math
 from datetime import date, datetime
 from typing import Any
 
-from tooltrace.report.i18n import DEFAULT, Translations
+from tooltrace.wording.i18n import DEFAULT, Translations
 
 UNKNOWN = "–"
 NUMERIC_UNITS = ("count", "aside", "share", "ratio", "ms", "number", "points")

@@ -1,0 +1,1 @@
+"""Texts for people in their language: translations, numbers with units, and sentences made of clauses."""
