@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from random import Random
 
+import msgspec
 import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
@@ -155,3 +156,36 @@ def test_grouped_by_code_a_gate_has_the_code_of_the_resumed_attempt(engine, stop
     assert rows == {"TIMEOUT": (1, 1, 1), "AUTH": (1, 1, 1), None: (3, 1, 0)}
     rows = {(row["status"], row["tool"]): row["n"] for row in answer(con, by=["status", "tool"])}
     assert rows == {("error", "search"): 2, ("success", "search"): 1, (None, "search"): 2}
+
+
+def test_a_stop_is_answered_by_the_attempt_that_another_process_goes_on_with(engine, make):
+    def paused(call_id, conversation="chat"):
+        return make(ending="paused", status=None, call_id=call_id, conversation_id=conversation, pid=1)
+
+    def asked(stopped):
+        return Gate(call_id=stopped.call_id, span_id=stopped.span_id, kind="confirmation", asked_at=stopped.started_at)
+
+    def later(stopped, **given):
+        started = stopped.started_at + timedelta(seconds=2)
+        return make(
+            call_id=stopped.call_id,
+            **{"conversation_id": stopped.conversation_id, "started_at": started, "pid": 2} | given,
+        )
+
+    stops = [paused("c1"), paused("c2"), paused("c3"), paused("c4"), paused("c5", None), paused("c6")]
+    ran, declined, again, elsewhere, unnamed, twice = stops
+    con = engine(
+        *stops,
+        *map(asked, stops),
+        later(ran, status="error"),
+        later(ran, started_at=ran.started_at + timedelta(seconds=9)),
+        later(declined, status=None, ending="declined"),
+        later(again, status=None, ending="paused"),
+        later(elsewhere, conversation_id="another"),
+        later(unnamed),
+        later(twice),
+        Gate(**{**msgspec.structs.asdict(asked(twice)), "decision": "declined", "answered_at": twice.started_at}),
+    )
+    (row,) = answer(con)
+    assert [row[name] for name in ("n", "approved", "declined", "waiting", "resumed", "failures")] == [6, 1, 2, 3, 1, 1]
+    assert row["wait_p95"] == pytest.approx(2000.0, rel=0.2)

@@ -151,10 +151,16 @@ DuckDB omits the join where a query uses neither ``cluster``, ``begins_call``, `
 
 GATES: Final = View(
     "gates",
-    "One row per stop for a person.",
+    "One row per stop for a person. A stop whose answer another process got, and did not record as such, is answered by the attempt "
+    "that went on: the next one of the same tool, call id and conversation.",
     {column.name: column.comment for column in GATE_EVENTS.columns},
     """
-SELECT * EXCLUDE (row_no)
+SELECT
+    g.* EXCLUDE (row_no) REPLACE (
+        CASE WHEN g.decision IS NULL THEN n.next_decision ELSE g.decision END AS decision,
+        CASE WHEN g.decision IS NULL THEN n.next_start ELSE g.answered_at END AS answered_at,
+        CASE WHEN g.decision IS NULL THEN n.next_span ELSE g.resumed_span_id END AS resumed_span_id
+    )
 FROM (
     SELECT
         *,
@@ -162,8 +168,22 @@ FROM (
             PARTITION BY span_id, kind ORDER BY CASE WHEN decision IS NULL THEN 1 ELSE 0 END, answered_at
         ) AS row_no
     FROM gate_events
-)
-WHERE row_no = 1
+) AS g
+LEFT JOIN (
+    SELECT
+        stopped.span_id AS stopped_span,
+        min(later.started_at) AS next_start,
+        arg_min(later.span_id, later.started_at) AS next_span,
+        arg_min(CASE WHEN later.ending IN ('declined', 'expired') THEN later.ending ELSE 'approved' END, later.started_at) AS next_decision
+    FROM attempts AS stopped
+    JOIN attempts AS later
+        ON later.call_id = stopped.call_id AND later.tool = stopped.tool AND later.conversation_id = stopped.conversation_id
+    WHERE stopped.ending = 'paused' AND stopped.span_id IN (SELECT span_id FROM gate_events)
+      AND later.ending NOT IN ('paused', 'refused') AND later.call_id IN (SELECT call_id FROM gate_events)
+      AND later.started_at >= stopped.started_at
+    GROUP BY stopped.span_id
+) AS n ON n.stopped_span = g.span_id
+WHERE g.row_no = 1
 """,
 )
 
