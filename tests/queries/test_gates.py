@@ -179,7 +179,7 @@ def test_a_stop_is_answered_by_the_attempt_that_another_process_goes_on_with(eng
         *map(asked, stops),
         later(ran, status="error"),
         later(ran, started_at=ran.started_at + timedelta(seconds=9)),
-        later(declined, status=None, ending="declined"),
+        later(declined, status=None, ending="refused", code="BLOCKED"),
         later(again, status=None, ending="paused"),
         later(elsewhere, conversation_id="another"),
         later(unnamed),

@@ -12,6 +12,7 @@ import pytest
 
 import tooltrace as tt
 from tests.integrations.capabilities import Observed, check, check_review, messages
+from tooltrace.core.lru import LruMap
 from tooltrace.core.records import ToolCall
 
 pytest.importorskip("google.adk", reason="needs google-adk: make test-google-adk")
@@ -25,6 +26,8 @@ from google.adk.tools import FunctionTool, LongRunningFunctionTool
 from google.genai import types
 
 from tooltrace.integrations import google_adk as integration
+from tooltrace.integrations import reviews
+from tooltrace.integrations.google_adk import plugin
 
 OWNERS = (PluginManager,)
 pytestmark = [pytest.mark.usefixtures("installed"), pytest.mark.filterwarnings("ignore")]  # the framework's own
@@ -170,6 +173,43 @@ def test_a_long_running_tool_is_a_pause_until_its_result_comes(calls: Calls, sto
     check_review(store, paused, resumed, "external")
     assert (resumed.call_id, resumed.attempt, data(resumed.result)) == ("c1", 1, {"status": "shipped"})
     assert (resumed.agent, resumed.duration_ms, data(resumed.arguments)) == ("clerk", None, {"item": "a"})
+
+
+@pytest.mark.parametrize("same_process", [True, False])
+def test_the_result_of_a_long_running_tool_may_come_to_a_new_runner(
+    calls: Calls, store: Path, monkeypatch: pytest.MonkeyPatch, same_process: bool
+) -> None:
+    chat = Chat([("ship", {"item": "a"}, "c1")])
+    chat.say()
+    if not same_process:  # all that a process has in memory of the call
+        monkeypatch.setattr(plugin, "_started", LruMap(10))
+        monkeypatch.setattr(reviews, "pending", LruMap(10))
+    other = Chat()
+    other.runner.session_service, other.session = chat.runner.session_service, chat.session
+    response = types.FunctionResponse(id="c1", name="ship", response={"status": "shipped"})
+    other.say(types.Part(function_response=response))
+    paused, resumed = calls()
+    assert (paused.ending, resumed.ending, data(resumed.result)) == ("paused", "returned", {"status": "shipped"})
+    assert (resumed.call_id, resumed.agent, resumed.model) == ("c1", "clerk", "script")
+    assert (resumed.tool_description, data(resumed.arguments)) == (paused.tool_description, {"item": "a"})
+    tt.flush()
+    with tt.connect(store) as db:
+        assert db.execute("SELECT decision, resumed_span_id FROM gates").fetchall() == [("approved", resumed.span_id)]
+
+
+def test_a_confirmation_in_another_process_answers_the_gate(
+    calls: Calls, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = Chat([("drop", {"table": "t"}, "c1")])
+    events = chat.say()
+    monkeypatch.setattr(reviews, "pending", LruMap(10))
+    other = Chat()
+    other.runner.session_service, other.session = chat.runner.session_service, chat.session
+    other.say(confirmation(events, confirmed=False))
+    assert [call.ending for call in calls()] == ["paused", "declined"]
+    tt.flush()
+    with tt.connect(store) as db:
+        assert db.execute("SELECT decision FROM gates").fetchall() == [("declined",)]
 
 
 class Cache(BasePlugin):

@@ -60,11 +60,9 @@ def remove() -> None:
 def _hook() -> None:
     manager: Any = import_module("google.adk.plugins.plugin_manager").PluginManager
     plugin = import_module("tooltrace.integrations.google_adk.plugin").ToolTracePlugin
-    if "run_before_tool_callback" not in vars(manager):
-        raise AttributeError("PluginManager has no run_before_tool_callback")
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        async def run_before_tool_callback(self: Any, **event: Any) -> Any:
+        async def run_callback(self: Any, **event: Any) -> Any:
             with suppress_faults("begin"):
                 if not any(isinstance(known, plugin) for known in self.plugins):
                     # First: the manager stops at the first plugin that answers, and the call must have begun before.
@@ -72,9 +70,13 @@ def _hook() -> None:
                     _extended.add(self)
             return await original(self, **event)
 
-        return run_before_tool_callback
+        return run_callback
 
-    _patches.wrap(manager, "run_before_tool_callback", make)
+    # a runner begins with a message, which may be the result of a tool, and agents as tools begin with their first call
+    for name in ("run_on_user_message_callback", "run_before_tool_callback"):
+        if name not in vars(manager):
+            raise AttributeError(f"PluginManager has no {name}")
+        _patches.wrap(manager, name, make)
 
 
 def __getattr__(name: str) -> Any:

@@ -23,6 +23,8 @@ INVOCATION = "google_adk.invocation_id"
 """Attribute: id of the invocation that the call belongs to."""
 _NOT_FOUND = "Tool not found"
 """Description of the tool that ADK makes up for a call of an unknown tool."""
+_OWN = "adk_request_"
+"""Beginning of the names of the tools with which ADK asks for a confirmation or for credentials."""
 _MAX_OPEN_CALLS = 10_000
 """Maximum number of calls that run at once; beyond it the oldest is recorded as abandoned."""
 
@@ -42,6 +44,10 @@ class _Started(NamedTuple):
     model: str | None
 
 
+_started: LruMap[_Started] = LruMap(_MAX_OPEN_CALLS)
+"""The calls of long-running tools by session and call id, for all runners: the result may be sent to another one."""
+
+
 class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
     """Plugin that records every tool call of its runner, and of the agents that run as tools inside it.
 
@@ -53,7 +59,6 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
         self.installed = installed
         """Whether ``install`` made the plugin, which ``remove`` then takes out."""
         self._running: OrderedDict[int, _RunningCall] = OrderedDict()
-        self._started: LruMap[_Started] = LruMap(_MAX_OPEN_CALLS)
         self._lock = RLock()
 
     async def before_tool_callback(self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any) -> None:
@@ -89,7 +94,7 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
                 call.finish("paused", waits_for="confirmation" if asks else "external")
                 if tool.is_long_running:
                     known = _Started(_spec(tool), dict(tool_args), tool_context.agent_name, _model_of(tool_context))
-                    self._started.put((tool_context.session.id, tool_context.function_call_id), known)
+                    _started.put((tool_context.session.id, tool_context.function_call_id), known)
             elif tool_context.tool_confirmation is not None and not tool_context.tool_confirmation.confirmed:
                 call.finish("declined")
             elif _is_rejection(tool, result):
@@ -117,8 +122,10 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
             session = invocation_context.session.id
             for part in user_message.parts or ():
                 response = part.function_response
-                started = None if response is None else self._started.get((session, response.id))
-                if response is not None and started is not None:
+                if response is None:
+                    continue
+                started = _started.get((session, response.id)) or _in_history(invocation_context, response.id)
+                if started is not None:
                     call = FrameworkCall(
                         started.spec,
                         started.arguments,
@@ -167,9 +174,25 @@ def _spec(tool: Any) -> ToolSpec:
     return spec_for(str(tool.name), None if _is_unknown(tool) else tool.description, getattr(tool, "func", None))
 
 
+def _in_history(invocation: Any, call_id: str | None) -> _Started | None:
+    """Return the call of a long-running tool that another process made, from the session; None where it has none."""
+    for event in reversed(invocation.session.events) if call_id else ():
+        for call in event.get_function_calls():
+            # confirmations and credentials are long-running calls of ADK itself
+            if call.id == call_id and call_id in (event.long_running_tool_ids or ()) and not call.name.startswith(_OWN):
+                found = invocation.agent.root_agent.find_agent(event.author) or invocation.agent
+                tools = [tool for tool in getattr(found, "tools", ()) if getattr(tool, "name", None) == call.name]
+                spec = _spec(tools[0]) if tools else spec_for(call.name)
+                return _Started(spec, dict(call.args or {}), event.author, _model_of_agent(found))
+    return None
+
+
 def _model_of(tool_context: Any) -> str | None:
     """Return the model of the running agent: its own, else that of the nearest agent above it."""
-    agent = getattr(getattr(tool_context, "_invocation_context", None), "agent", None)
+    return _model_of_agent(getattr(getattr(tool_context, "_invocation_context", None), "agent", None))
+
+
+def _model_of_agent(agent: Any) -> str | None:
     while agent is not None and not getattr(agent, "model", None):
         agent = getattr(agent, "parent_agent", None)
     return model_name(getattr(agent, "model", None))

@@ -174,12 +174,12 @@ LEFT JOIN (
         stopped.span_id AS stopped_span,
         min(later.started_at) AS next_start,
         arg_min(later.span_id, later.started_at) AS next_span,
-        arg_min(CASE WHEN later.ending IN ('declined', 'expired') THEN later.ending ELSE 'approved' END, later.started_at) AS next_decision
+        arg_min(CASE WHEN later.ending IN ('declined', 'expired') THEN later.ending WHEN later.ending = 'refused' THEN 'declined' ELSE 'approved' END, later.started_at) AS next_decision
     FROM attempts AS stopped
     JOIN attempts AS later
         ON later.call_id = stopped.call_id AND later.tool = stopped.tool AND later.conversation_id = stopped.conversation_id
     WHERE stopped.ending = 'paused' AND stopped.span_id IN (SELECT span_id FROM gate_events)
-      AND later.ending NOT IN ('paused', 'refused') AND later.call_id IN (SELECT call_id FROM gate_events)
+      AND (coalesce(later.ending, '') NOT IN ('paused', 'refused') OR later.code = 'BLOCKED') AND later.call_id IN (SELECT call_id FROM gate_events)
       AND later.started_at >= stopped.started_at
     GROUP BY stopped.span_id
 ) AS n ON n.stopped_span = g.span_id
