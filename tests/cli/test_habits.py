@@ -159,7 +159,7 @@ READING = [
     ["sql", "--tables"], ["show", "x"], ["tail", "--no-follow"], ["top", "--once"], ["doctor"], ["doctor", "--secrets"],
     ["report", "--format", "json"], ["export", "--status"], ["prune", "--older-than", "1d", "--dry-run"],
     ["forget", "--call", "x", "--dry-run"], ["redact", "--defaults", "--dry-run"],
-    ["reread", "--rules", "current", "--dry-run"], ["compact"], ["backup", "copy.duckdb"],
+    ["reread", "--rules", "current", "--dry-run"], ["unread", "x"], ["compact"], ["backup", "copy.duckdb"],
 ]  # fmt: skip
 """Commands that only read, and those that cannot change what is not a store."""
 

@@ -31,7 +31,7 @@ SHOWN = {
     "README.md": 2,
     "docs/tutorial.md": 6,
     "docs/how-to/ci.md": 1,
-    "docs/how-to/correct-readings.md": 1,
+    "docs/how-to/correct-readings.md": 2,
     "docs/how-to/data-frames.md": 6,
     "docs/how-to/describe-calls.md": 3,
     "docs/how-to/forget.md": 1,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -189,3 +190,27 @@ def test_capture_metadata_stores_no_text_of_a_partial_result(calls: Calls) -> No
     tt.trace_tool(capture="metadata")(lambda: tt.ToolResponse.partial("first line of it", reason="first line of it"))()
     (call,) = calls()
     assert (call.status, call.error_message, call.text) == ("partial", None, None)
+
+
+def test_a_rule_in_one_line() -> None:
+    booking = tt.rule("booking", failed=lambda value: value["state"] == "denied" and "the seat is taken")
+    read = partial(tt.normalize, rules=[booking, *tt.RULES])
+    assert (read({"state": "denied"}).status, read({"state": "denied"}).error.message) == ("error", "the seat is taken")
+    assert (read({"state": "granted"}).status, read({"state": "granted"}).meta.rule) == ("success", "booking")
+    assert read("another shape").meta.rule == "plain"
+    with pytest.raises(ConfigError, match="failed must be a function"):
+        tt.rule("booking", failed="denied")
+
+
+def test_a_tool_reads_its_own_results(calls: Calls) -> None:
+    @tt.trace_tool(reads=lambda value: True if "taken" in value else None)
+    def book(answer: str) -> str:
+        return answer
+
+    for answer in ("Seat 4A is taken", "Error: no such flight", "Seat 4A is yours"):
+        book(answer)
+    assert [(call.status, call.rule) for call in calls()] == [
+        ("error", "reads_book"),
+        ("error", "error_text"),
+        ("success", "plain"),
+    ]

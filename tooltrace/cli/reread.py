@@ -53,7 +53,7 @@ def reread(*, mode: str, since: str | None, tool: str | None, dry_run: bool, sto
         report = read_again(
             store,
             mode,  # type: ignore[arg-type]
-            since=_since(since),
+            since=since_of(since),
             tool=tool,
             dry_run=dry_run,
             advance=advance,
@@ -64,7 +64,8 @@ def reread(*, mode: str, since: str | None, tool: str | None, dry_run: bool, sto
     click.echo(f"{format_count(report.read, 'attempt')} read again, {report.changed:,} {would}{left}.")
 
 
-def _since(text: str | None) -> datetime | None:
+def since_of(text: str | None) -> datetime | None:
+    """Return the time that ``--since`` names."""
     parameter = QueryParameter(name="since", type="timestamp", meaning="")
     bound = parameter.bind(text, datetime.now(UTC))
     return bound.replace(tzinfo=UTC) if isinstance(bound, datetime) else None

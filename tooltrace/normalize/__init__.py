@@ -13,7 +13,7 @@ from tooltrace.normalize.engine import apply_rules
 from tooltrace.normalize.exceptions import reader
 from tooltrace.normalize.protocols import value_error_pair
 from tooltrace.normalize.registry import CERTAIN_RULES, RULES
-from tooltrace.normalize.rule import Grade, Rule, checked_rules, rule
+from tooltrace.normalize.rule import Failed, Grade, Rule, checked_rules, rule
 
 __all__ = [
     "CERTAIN_RULES",
@@ -23,6 +23,7 @@ __all__ = [
     "PLAIN",
     "RULES",
     "TOOL_RESPONSE",
+    "Failed",
     "Grade",
     "Rule",
     "checked_rules",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, get_args, overload
 
 from msgspec import Struct
 
@@ -100,7 +100,15 @@ class RuleSet(tuple[Rule, ...]):  # noqa: SLOT001 - a tuple has no slots
         return RuleSet, (self._name, tuple(self))
 
 
-def rule(name: str, grade: Grade = "certain") -> Callable[[Read], Rule]:
+Failed = Callable[[Any], bool | str | None]
+"""Tells of a tool's result whether the call failed: True or the message, False, or None for another result."""
+
+
+@overload
+def rule(name: str, grade: Grade = "certain") -> Callable[[Read], Rule]: ...
+@overload
+def rule(name: str, grade: Grade = "certain", *, failed: Failed) -> Rule: ...
+def rule(name: str, grade: Grade = "certain", *, failed: Failed | None = None) -> Callable[[Read], Rule] | Rule:
     """Make a rule from a function that reads a tool's result.
 
     The function returns a ``ToolResponse``, or None if the result is not for this rule::
@@ -112,13 +120,39 @@ def rule(name: str, grade: Grade = "certain") -> Callable[[Read], Rule]:
 
         tt.configure(rules=[acme, *tt.RULES])
 
+    With ``failed``, the rule is one line. The function returns True or a message for a failure, False for a success, and
+    None for a result that is not for this rule. A result in which it does not find what it looks for is not for it either::
+
+        booking = tt.rule("booking", failed=lambda value: value["state"] == "denied")
+
     Raises ConfigError for an unknown grade.
     """
     if grade not in get_args(Grade):
         raise ConfigError(f"the grade of a rule must be certain or heuristic, got {grade!r} for the rule {name!r}")
     if not isinstance(name, str):
         raise ConfigError(f"the name of a rule must be a text, got {name!r}: @tt.rule('my_api')")
-    return lambda read: Rule(name, grade, read)
+    if failed is None:
+        return lambda read: Rule(name, grade, read)
+    if not callable(failed):
+        raise ConfigError(f"failed must be a function of the result, got {failed!r} for the rule {name!r}")
+    return Rule(name, grade, lambda value: _by_outcome(failed, value))
+
+
+def _by_outcome(failed: Failed, value: Any) -> ToolResponse | None:
+    try:
+        outcome = failed(value)
+    except (LookupError, TypeError, AttributeError):  # a result of another shape
+        return None
+    if outcome is None:
+        return None
+    if outcome is False or not outcome:
+        return ToolResponse.success(value if isinstance(value, str) else "", value)
+    from tooltrace.normalize.response_builders import build_error, read_error  # these import the rules
+
+    if isinstance(outcome, str):
+        return build_error(outcome, data=value)
+    reading = read_error(value) if isinstance(value, str | dict) else {"message": None}
+    return build_error(**reading, text=value if isinstance(value, str) else None)
 
 
 def checked_rules(rules: Iterable[Rule], place: str) -> tuple[Rule, ...]:

@@ -15,7 +15,7 @@ from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType
 from typing import Any, Final, ParamSpec, TypeVar, overload
 
 from tooltrace.errors import ConfigError
-from tooltrace.normalize import Rule
+from tooltrace.normalize import Failed, Rule
 from tooltrace.otel.sdk_internals import detach
 from tooltrace.recording import config, generators, injected_parameters
 from tooltrace.recording.cancellation import watch_deadlines
@@ -64,6 +64,7 @@ def trace_tool(
     sources: ReadSources | None = None,
     retryable: Retryable = (),
     rules: Iterable[Rule] | None = None,
+    reads: Failed | None = None,
     inject: str | Iterable[str] = (),
     breaker: CircuitBreaker | None = None,
 ) -> _Decorator: ...
@@ -81,6 +82,7 @@ def trace_tool(
     sources: ReadSources | None = None,
     retryable: Retryable = (),
     rules: Iterable[Rule] | None = None,
+    reads: Failed | None = None,
     inject: str | Iterable[str] = (),
     breaker: CircuitBreaker | None = None,
 ) -> Any:
@@ -103,6 +105,8 @@ def trace_tool(
     ``retryable``: exception classes after which the same call may succeed, or functions that say so of the exception or of
     the ToolResponse with an error: True, False, or None for no opinion. What ``stamina.retry(on=…)`` accepts is accepted.
     ``rules``: the rules that read this tool's results, see :func:`tooltrace.normalize`.
+    ``reads``: a function of a result that returns True or a message if the call failed, False if it worked, and None if the
+    rules should read it: the rule of :func:`tooltrace.rule` for this tool alone.
     ``inject``: names of parameters that the application fills in instead of the model; they are not recorded. Run
     contexts of agent frameworks are recognised without it.
     ``breaker``: refuses calls after several failures in a row: the decorated tool then raises CircuitOpen.
@@ -117,6 +121,7 @@ def trace_tool(
         sources=sources,
         retryable=retryable,
         rules=rules,
+        reads=reads,
         inject=inject,
     )
     decorator = _Decorator(name, options, _checked_breaker(breaker))

@@ -12,7 +12,7 @@ from tooltrace.core.confidence import Score, valid_confidence
 from tooltrace.core.keywords import require_known
 from tooltrace.core.response import Source
 from tooltrace.errors import ConfigError, near
-from tooltrace.normalize import Rule, checked_rules
+from tooltrace.normalize import RULES, Failed, Rule, checked_rules, rule
 from tooltrace.otel import attributes as names
 from tooltrace.otel.tool_span import start_attributes
 from tooltrace.recording.injected_parameters import InjectedParameters
@@ -135,6 +135,7 @@ class ToolSettings(TypedDict, total=False):
     sources: ReadSources | None
     retryable: Retryable
     rules: Iterable[Rule] | None
+    reads: Failed | None
     inject: str | Iterable[str]
 
 
@@ -155,9 +156,15 @@ def named_spec(name: str, **options: Unpack[ToolSettings]) -> ToolSpec:
         confidence=_checked_confidence(options.get("confidence"), name),
         sources=_checked_sources(options.get("sources"), name),
         retryable=checked_retryable(options.get("retryable", ()), name),
-        rules=None if rules is None else checked_rules(rules, f"for the tool {name!r}"),
+        rules=_rules_of(name, rules, options.get("reads")),
         injected=_names_of(options.get("inject", ()), name),
     )
+
+
+def _rules_of(name: str, rules: Iterable[Rule] | None, reads: Failed | None) -> tuple[Rule, ...] | None:
+    """Return the rules of a tool: its own function ``reads``, before ``rules`` or the built-in ones."""
+    checked = None if rules is None else checked_rules(rules, f"for the tool {name!r}")
+    return checked if reads is None else (rule(f"reads_{name}", failed=reads), *(RULES if checked is None else checked))
 
 
 def _checked_confidence(confidence: Any, tool: str) -> ReadConfidence | None:
