@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError
+from tooltrace.normalize.response_builders import build_error, read_error
 
 Grade = Literal["certain", "heuristic"]
 """``certain``: the protocol's own fields say so. ``heuristic``: words or shapes suggest it."""
@@ -147,8 +148,6 @@ def _by_outcome(failed: Failed, value: Any) -> ToolResponse | None:
         return None
     if outcome is False or not outcome:
         return ToolResponse.success(value if isinstance(value, str) else "", value)
-    from tooltrace.normalize.response_builders import build_error, read_error  # these import the rules
-
     if isinstance(outcome, str):
         return build_error(outcome, data=value)
     reading = read_error(value) if isinstance(value, str | dict) else {"message": None}
