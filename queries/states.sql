@@ -45,6 +45,10 @@
 --   last_called_at   time              start of the last call
 --   p95              ms                95th percentile of the duration of calls that did not time out
 --   timeout_ms       ms                median duration of the calls that timed out or were cut off; NULL if none was
+--   slower_since     time              start of the first finished call since which half of them take longer than before; NULL if none is
+--   median_before    ms                median duration of finished calls before slower_since
+--   median_after     ms                median duration of finished calls since then
+--   calls_since      count             finished calls since then
 --   unread           aside             calls that nothing states whether they worked: counted as not bad
 --   clusters         count             conversations among calls, or traces without a conversation
 --   design_effect    ratio             calls for each independent one that rate is as precise as

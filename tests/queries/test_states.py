@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import numpy as np
 import pytest
 
 from tests.queries.answers import run
@@ -104,3 +105,20 @@ def test_the_cause_is_that_of_most_failures(engine, make, history):
     [row] = states(engine(*history("." * 60), *more))
     assert (row["code"], row["message"]) == ("RATE_LIMIT", "RATE_LIMIT 9")
     assert (row["timeout_ms"], row["lost_ms"], row["cut_off"]) == (500.0, 5_500.0, 0)
+
+
+@pytest.mark.parametrize(("after", "found"), [(300.0, True), (100.0, False)])
+def test_since_when_half_of_the_calls_take_longer(engine, make, after, found):
+    """The one change of latency, beside the state: 60 calls of about 100 ms and then 60 others."""
+    rng = np.random.default_rng(7)
+    calls = [
+        make(call_id=f"c{n}", conversation_id=f"s{n}", started_at=START + timedelta(minutes=n), duration_ms=ms)
+        for n, ms in enumerate([*rng.normal(100, 10, 60), *rng.normal(after, 10, 60)])
+    ]
+    [row] = states(engine(*calls))
+    if not found:
+        assert (row["slower_since"], row["median_after"], row["calls_since"]) == (None, None, None)
+        return
+    assert row["slower_since"] == (START + timedelta(minutes=60)).replace(tzinfo=None)
+    assert (row["median_before"], row["median_after"]) == pytest.approx((100, 300), abs=4)
+    assert row["calls_since"] == 60

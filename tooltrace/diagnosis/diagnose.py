@@ -27,6 +27,8 @@ from tooltrace.statistics.shares import failed_proportion, proportion_of
 from tooltrace.store.base import QuerySession, StoreBackend, open_store
 from tooltrace.store.result import Statement
 
+MAX_ADVISED: Final = 8
+"""Findings about failures for which the history is asked what helps, the most urgent ones."""
 MAX_LOOPS: Final = 10_000
 """Loops that are read."""
 
@@ -71,11 +73,12 @@ def diagnose_in(session: QuerySession, *, until: Time | None = None) -> list[Fin
         return [row for row in found if row.get("tool", "") is not None]
 
     states, calibration = rows("states"), rows("calibration")
-    failing = [_with_evidence(session, one) for one in failure_findings(states)]
+    failing = sorted(failure_findings(states), key=Finding.key)
+    failing[:MAX_ADVISED] = [_with_evidence(session, one) for one in failing[:MAX_ADVISED]]
     findings = [
         *failing,
-        *slow_findings(states, rows("drift")),
-        *retry_findings(rows("retry_survival"), rows("retries")),
+        *slow_findings(states),
+        *retry_findings(rows("retry_survival"), lambda tool: rows("retries", tool=tool)),
         *loop_findings(rows("loops", limit=MAX_LOOPS)),
         *confidence_findings(calibration, lambda tool: rows("thresholds", tool=tool)),
         *hidden_findings(rows("laundering", limit=MAX_LOOPS)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from tooltrace.analysis.sentence import Sentence
@@ -25,15 +25,14 @@ RECOVERS: Final = 0.2
 Row = Mapping[str, Any]
 
 
-def slow_findings(states: Iterable[Row], drift: Iterable[Row]) -> Iterator[Finding]:
+def slow_findings(states: Iterable[Row]) -> Iterator[Finding]:
     """Yield the tools whose 95th percentile is near their own timeout, and those whose latency rose. Rows are by tool."""
-    near = set()
     for row in states:
-        late, p95 = row["timeout_ms"], row["p95"]
-        if row["state"] == "recovered" or late is None or p95 is None or row["too_few"]:
+        if row["state"] == "recovered":
             continue
-        if late >= MIN_TIMEOUT_MS and NEAR_TIMEOUT * late <= p95 <= 1.1 * late:
-            near.add(row["tool"])
+        late, p95, known = row["timeout_ms"], row["p95"], not row["too_few"]
+        before, after = row["median_before"], row["median_after"]
+        if known and late and p95 and late >= MIN_TIMEOUT_MS and NEAR_TIMEOUT * late <= p95 <= 1.1 * late:
             yield Finding(
                 kind="slow",
                 tools=(row["tool"],),
@@ -42,29 +41,26 @@ def slow_findings(states: Iterable[Row], drift: Iterable[Row]) -> Iterator[Findi
                 query=f"query latency --tool {shlex.quote(row['tool'])}",
                 numbers=Numbers(p95, None, None, row["calls"]),
             )
-    for row in drift:
-        if row["statistic"] != "latency" or row["change_point"] is None or row["tool"] in near:
-            continue
-        before, after = row["before"], row["after"]
-        if not row["worse"] or row["weak"] or row["too_few"] or after < max(SLOWER * before, before + MIN_SLOWER_MS):
-            continue
-        yield Finding(
-            kind="slow",
-            tools=(row["tool"],),
-            said=sentence(
-                "slower", tool=text(row["tool"]), after=ms(after), since=at(row["change_point"]), before=ms(before)
-            ),
-            steps=(sentence("step.compare"),),
-            query=f"query drift --tool {shlex.quote(row['tool'])}",
-            numbers=Numbers(after, None, None, row["n_after"]),
-            cost=Cost(0.0, (after - before) / 1000 * row["n_after"]),
-            since=row["change_point"],
-        )
+        elif after is not None and after >= max(SLOWER * before, before + MIN_SLOWER_MS):
+            yield Finding(
+                kind="slow",
+                tools=(row["tool"],),
+                said=sentence(
+                    "slower", tool=text(row["tool"]), after=ms(after), since=at(row["slower_since"]), before=ms(before)
+                ),
+                steps=(sentence("step.compare"),),
+                query=f"query drift --tool {shlex.quote(row['tool'])}",
+                numbers=Numbers(after, None, None, row["calls_since"]),
+                cost=Cost(0.0, (after - before) / 1000 * row["calls_since"]),
+                since=row["slower_since"],
+            )
 
 
-def retry_findings(survival: Iterable[Row], retries: Iterable[Row]) -> Iterator[Finding]:
-    """Yield the tools whose second attempts hardly ever succeed: rows of ``retry_survival`` and ``retries`` by tool."""
-    wasted = {row["tool"]: row for row in retries}
+def retry_findings(survival: Iterable[Row], retries: Callable[[str], Iterable[Row]]) -> Iterator[Finding]:
+    """Yield the tools whose second attempts hardly ever succeed: rows of ``retry_survival`` by tool.
+
+    ``retries``: function that returns the rows of the query ``retries`` of a tool.
+    """
     for row in survival:
         n, k = row["at_risk"], row["succeeded"]
         if row["k"] != 2 or not n:
@@ -72,8 +68,7 @@ def retry_findings(survival: Iterable[Row], retries: Iterable[Row]) -> Iterator[
         low, high = interval(k, n, max(n / (row["design_effect"] or 1.0), 1.0))
         if high >= RECOVERS:
             continue
-        spent = wasted.get(row["tool"])
-        lost = ((spent or {}).get("wasted_ms") or 0.0) / 1000
+        lost = sum(spent["wasted_ms"] or 0.0 for spent in retries(row["tool"])) / 1000
         helped = "never" if not k else "hardly"
         helping = clause(f"retries_{helped}", tool=text(row["tool"]), k=count(k), n=count(n))
         yield Finding(

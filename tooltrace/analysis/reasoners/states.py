@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -11,12 +12,15 @@ import numpy as np
 from tooltrace.analysis.reasoners.histories import Columns, histories, seconds
 from tooltrace.analysis.reasoning import RowDict
 from tooltrace.statistics.arrays import cluster_sums, codes_of
+from tooltrace.statistics.changes import find_change
 from tooltrace.statistics.segments import Segment, find_state
 from tooltrace.statistics.shares import Proportion
 from tooltrace.store.result import Gathered
 
 CHRONIC: Final = 0.05
 """Rate above which a tool is bad all along, if the lower limit of its interval is above it."""
+SURE: Final = math.log(20)
+"""Logarithm of how many times as likely a change of the median must be as none (Kass and Raftery 1995: strong evidence)."""
 MISUSED: Final = ("INVALID_PARAM", "NOT_FOUND")
 """Codes of failures that the caller can avoid."""
 ORDER: Final = ("broken", "regressed", "chronic", "recovered", "new", "fine")
@@ -49,9 +53,31 @@ def _states(columns: Columns, count: int, min_n: int) -> Iterator[RowDict]:
         name = "new" if n < min_n else "fine"
     else:
         name = "chronic" if now.low > CHRONIC and not now.has_few_clusters else "fine"
-    yield {"state": name, "bad_in_a_row": state.run, **_figures(columns, state.first, n, usual, min_n)}
+    figures = _figures(columns, state.first, n, usual, min_n)
+    yield {"state": name, "bad_in_a_row": state.run, **figures, **_slower(columns, min_n)}
     for past in state.past:
-        yield {"state": "recovered", "bad_in_a_row": 0, **_figures(columns, past.first, past.end, past.usual, min_n)}
+        figures = _figures(columns, past.first, past.end, past.usual, min_n)
+        yield {"state": "recovered", "bad_in_a_row": 0, **figures, **dict.fromkeys(_SLOWER)}
+
+
+def _slower(columns: Columns, min_n: int) -> RowDict:
+    """Return since when half of the finished calls take longer than before; NULL where one median explains them."""
+    known = ~columns["is_cut_off"].astype(bool) & ~np.isnan(columns["ms"])
+    ms = columns["ms"][known]
+    if len(ms) < 2 * min_n:
+        return dict.fromkeys(_SLOWER)
+    above = (ms > np.median(ms)).astype(float)
+    change = find_change(seconds(columns["started_at"][known]), above, columns["cluster"][known])
+    if change.at is None or (change.log_bayes_factor or 0.0) < SURE or change.dependence.few_clusters:
+        return dict.fromkeys(_SLOWER)
+    before, after = float(np.median(ms[: change.at])), float(np.median(ms[change.at :]))
+    if after <= before:
+        return dict.fromkeys(_SLOWER)
+    since = columns["started_at"][known][change.at].item()
+    return dict(zip(_SLOWER, (since, before, after, len(ms) - change.at), strict=True))
+
+
+_SLOWER: Final = ("slower_since", "median_before", "median_after", "calls_since")
 
 
 def _share(columns: Columns, first: int, end: int) -> Proportion:
