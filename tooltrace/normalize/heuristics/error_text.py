@@ -11,33 +11,33 @@ from http import HTTPStatus
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.exceptions.services import JSON_RPC
-from tooltrace.normalize.heuristics import chinese_failures, programs
+from tooltrace.normalize.heuristics import programs
 from tooltrace.normalize.heuristics.crashes import EXIT, STATED_EXIT, read_crash
 from tooltrace.normalize.heuristics.error_patterns import (
+    ADVISED,
     BEFORE_A_TRACE,
+    CHINESE,
+    CHINESE_OPENING,
+    CLAUSE,
+    CLOSINGS,
     DEFINITION,
+    HEADED,
+    LISTED,
+    MARKED,
+    NOT_A_CHINESE_REPORT,
+    NOT_A_REPORT,
     OF_A_LIST,
     OF_A_LOG,
     OF_A_MANUAL,
     OF_A_PAGE,
     OF_AN_INTRODUCTION,
-    ONE_LINERS,
-    PREFIXES,
-    SENTENCES,
-)
-from tooltrace.normalize.heuristics.error_sentences import (
-    ADVISED,
-    CHINESE,
-    CHINESE_OPENING,
-    CLAUSE,
-    CLOSINGS,
-    HEADED,
-    LISTED,
-    MARKED,
-    NOT_A_REPORT,
     OFFERS,
+    ONE_LINERS,
     OPENING,
+    PREFIXES,
     RUNTIME,
+    SENTENCES,
+    SIMPLIFIED,
     WARNED,
 )
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase, is_success_phrase
@@ -186,8 +186,8 @@ def _sentence(words: str, text: str) -> ToolResponse | None:
 def _reports_failure(opening: str, words: str) -> bool:
     """Whether the first line, in English or in Chinese, reports a failure, or the end advises to try again."""
     if CHINESE.search(opening):
-        simple = opening.translate(chinese_failures.SIMPLIFIED)
-        if chinese_failures.NOT_A_REPORT.match(simple):
+        simple = opening.translate(SIMPLIFIED)
+        if NOT_A_CHINESE_REPORT.match(simple):
             return False
         if CHINESE_OPENING.fullmatch(simple):
             return True

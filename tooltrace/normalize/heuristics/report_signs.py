@@ -5,7 +5,7 @@ Every text that a rule reads has one of these signs. An ordinary text has none, 
 
 from __future__ import annotations
 
-from tooltrace.normalize.heuristics import programs, runtime_messages
+from tooltrace.normalize.heuristics import programs
 from tooltrace.normalize.heuristics.literal_search import alternatives, literal_search
 
 _WORDS = (
@@ -19,9 +19,26 @@ _WORDS = (
     "clipp corrupt apply lacks cut_off omit incompl partial showing displaying shown {' null"
 )
 """Parts of words in lower case, with an underscore for a space; every report in English has one."""
+_SIGNS_OF_RUNTIMES = (
+    *("by zero", "index out", "has no attr", "object", "operand", "indices", "values to", "literal", "recursion"),
+    *("line 1", "column", "econn", "enotfound", "eai_", "hang up", "certificate", "syntax", "constraint", "upstream"),
+    *(
+        "module",
+        "concatenate",
+        "convert string",
+        "unhash",
+        "token",
+        "net::",
+        "position",
+        "argument",
+        "disconnect",
+        "route",
+    ),
+)
+"""Parts in lower case of which each such message has one."""
 _HINTS = tuple(word.replace("_", " ") for word in _WORDS.split())
 # Signs that contain one of the words above need no search of their own.
-_OF_RUNTIMES = tuple(sign for sign in runtime_messages.SIGNS if not any(hint in sign for hint in _HINTS))
+_OF_RUNTIMES = tuple(sign for sign in _SIGNS_OF_RUNTIMES if not any(hint in sign for hint in _HINTS))
 _SIGNS = r"[\x{2600}-\x{27bf}\x{2e80}-\x{10ffff}\x{0400}-\x{06ff}]"
 """Letters of other scripts, and signs such as a cross."""
 _STATUS = r"[45][0-9][0-9]"
