@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
+import gc
 import json
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -67,14 +71,98 @@ def test_a_decorated_tool_continues_the_call(calls: Calls) -> None:
     assert (row.tool_version, row.call_id, row.agent, json.loads(row.result)) == ("7", "c1", "clerk", 3)
 
 
-def test_a_second_execution_inside_one_call_is_its_child(calls: Calls) -> None:
-    call = begin(call_id="c1")
+@pytest.mark.parametrize("known", [False, True])
+def test_several_executions_inside_one_call_are_its_children(calls: Calls, known: bool) -> None:
+    """As a framework makes them, or a loop in the body of the framework's tool."""
+    spec = spec_for("add", function=add if known else None)
+    call = FrameworkCall(spec, None, style="test", call_id="c1", function=add if known else None)
     with call.active():
         add(1, 2)
         add(3, 4)
     call.returned(7)
-    first, second = calls()
-    assert (first.call_id, second.parent_span_id, second.call_id) == ("c1", first.span_id, second.span_id)
+    outer, *children = sorted(calls(), key=lambda row: row.call_id != "c1")
+    assert (outer.call_id, outer.result) == ("c1", "7")
+    assert sorted(str(child.result) for child in children) == ["3", "7"]
+    assert {(child.parent_span_id, child.call_id == child.span_id) for child in children} == {(outer.span_id, True)}
+
+
+@tt.trace_tool(name="search")
+def search_index(query: str) -> str:
+    raise TimeoutError("no answer from the index")
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        (lambda call: call.returned("from the cache"), [("success", None), ("error", "TIMEOUT")]),
+        (lambda call: call.returned("Error: no answer from the index. Try again."), [("error", "TIMEOUT")]),
+        (lambda call: call.returned("It did not work: no answer from the index"), [("error", "TIMEOUT")]),
+        (lambda call: call.raised(TimeoutError("no answer from the index")), [("error", "TIMEOUT")]),
+        (lambda call: call.finish("paused"), [(None, None), ("error", "TIMEOUT")]),
+    ],
+    ids=["answered_otherwise", "formatted", "repeated", "raised", "paused"],
+)
+def test_what_the_model_got_decides_and_a_failure_inside_is_a_row(
+    calls: Calls, end: Callable[[FrameworkCall], None], expected: list[Any], known: bool
+) -> None:
+    """A framework's tool has the name of a decorated function that its body calls."""
+
+    def search(query: str) -> str:
+        return search_index(query)
+
+    function = search if known else None
+    call = FrameworkCall(
+        spec_for("search", function=function), {"query": "q"}, style="test", call_id="c1", function=function
+    )
+    with call.active(), contextlib.suppress(TimeoutError):
+        search("q")
+    end(call)
+    rows = sorted(calls(), key=lambda row: row.call_id != "c1")
+    if known:
+        assert len(rows) == 2, "another function is another call"
+    else:
+        assert [(row.status, row.code) for row in rows] == expected
+    assert rows[0].call_id == "c1"
+    assert [row.parent_span_id for row in rows[1:]] == [rows[0].span_id] * (len(rows) - 1)
+
+
+def test_the_function_of_the_framework_is_one_row_whatever_the_framework_says_of_it(calls: Calls) -> None:
+    call = FrameworkCall(spec_for("search", function=search_index), {"query": "q"}, style="test", call_id="c1")
+    with call.active(), contextlib.suppress(TimeoutError):
+        search_index("q")
+    call.returned("Sorry!")
+    assert [(row.call_id, row.status, row.code) for row in calls()] == [("c1", "error", "TIMEOUT")]
+
+
+def test_a_call_whose_end_the_framework_does_not_report_has_that_of_its_function(calls: Calls) -> None:
+    call = begin(arguments={"a": 1, "b": 2}, call_id="c1")
+    with call.active():
+        add(1, 2)
+    assert calls() == []
+    del call
+    gc.collect()
+    assert [(row.call_id, row.result) for row in calls()] == [("c1", "3")]
+
+
+def test_an_execution_that_outlives_the_call_is_a_row(calls: Calls) -> None:
+    go = threading.Event()
+
+    @tt.trace_tool(name="add")
+    def slow(a: int) -> int:
+        go.wait()
+        return a
+
+    call = begin(arguments={"a": 1}, call_id="c1")
+    with call.active():
+        thread = threading.Thread(target=contextvars.copy_context().run, args=(slow, 1))
+        thread.start()
+        while call.attempt is not None and call.attempt.inner is None:
+            time.sleep(0.001)
+    call.raised(TimeoutError("too slow"))
+    go.set()
+    thread.join()
+    assert [(row.status, row.parent_span_id is None) for row in calls()] == [("error", True), ("success", False)]
 
 
 def test_a_tool_that_the_framework_calls_inside_is_a_call_of_its_own(calls: Calls) -> None:
@@ -105,6 +193,7 @@ def test_an_alias_and_the_decorated_function_itself_are_the_same_tool(calls: Cal
     ):
         with call.active():
             add(1, 2)
+        call.returned(3)
     assert [(row.call_id, row.tool, row.tool_version) for row in calls()] == [("c1", "add", "7"), ("c2", "add", "7")]
 
 
@@ -116,6 +205,7 @@ def test_a_decorator_that_records_no_content_drops_the_arguments_of_the_framewor
     call = begin("login", {"password": "secret"}, call_id="c1")
     with call.active():
         login("secret")
+    call.returned("secret")
     (row,) = calls()
     assert (row.arguments, row.result, row.call_id) == (None, None, "c1")
 

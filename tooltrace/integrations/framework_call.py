@@ -5,8 +5,8 @@ the exception, or an ending without an execution.
 
 Several observers may know of one call: the integration of an agent framework, that of the MCP client which the framework
 uses, that of a server in the same process, and the decorator of the tool itself. The first of them begins the attempt.
-Those inside it recognise the call by its id, or by its name and its arguments, and continue the attempt: they add
-attributes, and the innermost ends it, because it has the tool's own result or exception. So the call is one row.
+Those inside it recognise the call by its id, or by its name and its arguments, and become one row with it where they saw one
+execution (:mod:`tooltrace.recording.observers`).
 
 A call that ends as ``paused`` waits for a person. The next call with the same id, of the same tool in the same
 conversation, has the answer: both are recorded as a ``Gate``.
@@ -81,7 +81,8 @@ class FrameworkCall:
     ``agent``, ``conversation`` and ``model`` (a name, or the framework's object) default to those of the enclosing
     ``context``. ``style``: name of the framework,
     recorded with the message that the model reads. ``aliases``: further names that a decorated function of the same tool
-    may have. ``attributes`` are recorded with the call.
+    may have. ``function``: the function that the framework runs, where the integration knows it: then no other one is taken for
+    the execution of the call. ``attributes`` are recorded with the call.
     """
 
     attempt: Attempt | None = None
@@ -101,24 +102,24 @@ class FrameworkCall:
         conversation: Any = None,
         model: Any = None,
         aliases: Iterable[str] = (),
+        function: Any = None,
         attributes: Mapping[str, Any] | None = None,
     ) -> None:
         self.style = style
         with suppress_faults("begin", lost=1):
             self._recorder = get_recorder()
             outer, wanted, known = contexts.current.get(), text_or_none(call_id), parse_arguments(arguments)
-            if wanted is None and outer.call is not None and _continues(outer.call, spec.name, known):
-                self.attempt = outer.call.open_attempt
-                # An observer around this one began the attempt; this one only adds what it knows.
-                self.attempt.set_attributes(dict(attributes or {}))
-                outer.call.names |= {spec.name, *aliases}
+            names = frozenset() if function is not None else frozenset({spec.name, *aliases})
+            around = None if outer.call is None else outer.call.open_attempt
+            if outer.call is not None and around is not None and _continues(outer.call, wanted, spec.name, known):
+                # an observer around this one began the call
+                self.attempt = inner = self._recorder.begin_inside(around, spec, known, is_same=wanted is not None)
+                inner.set_attributes(dict(attributes or {}))
+                open_call = CallId(outer.call.value, inner, names | outer.call.names, spec=outer.call.spec)
+                inner.call_context = replace(inner.call_context, call=open_call)
                 return
-            begun = None if outer.call is None else outer.call.open_attempt
-            # The outer id applies to this call only if nothing else has begun under it, or if the framework gives the
-            # same id.
-            inherited = outer.call is not None and (
-                outer.call.open_attempt is None if wanted is None else wanted == outer.call.value
-            )
+            # the outer id applies to this call only if nothing else has begun under it, or if the framework gives the same id
+            inherited = outer.call is not None and (around is None if wanted is None else wanted == outer.call.value)
             call_context = CallContext(
                 call=outer.call if inherited else CallId(wanted),
                 conversation_id=text_or_none(conversation) or outer.conversation_id,
@@ -132,9 +133,9 @@ class FrameworkCall:
             finally:
                 contexts.current.reset(token)
             if self.attempt is not None:
-                open_call = CallId(self.attempt.call_id, self.attempt, frozenset({spec.name, *aliases}))
+                open_call = CallId(self.attempt.call_id, self.attempt, names, spec=spec)
                 self.attempt.call_context = replace(self.attempt.call_context, call=open_call)  # it may have baggage
-                if self.attempt is not begun and self.attempt.call_id is not None:
+                if self.attempt.outer is None and self.attempt.call_id is not None:
                     self._arguments = known
                     self._expect_answer(self.attempt)
 
@@ -148,7 +149,15 @@ class FrameworkCall:
     @property
     def ended(self) -> bool:
         """Whether the attempt has ended, or was never begun."""
-        return self.attempt is None or not self.attempt.is_recording()
+        return self.attempt is None or self.attempt.held or not self.attempt.is_recording()
+
+    def __del__(self) -> None:
+        """Record a call whose end the framework did not report, where its function has ended."""
+        attempt = self.attempt
+        if attempt is not None and attempt.inner is not None and not self.ended:
+            with suppress_faults("record"):
+                attempt.inner.is_same = True
+                self._recorder.finish_without_run(attempt, attempt.inner.ending or "returned")
 
     def restart(self) -> None:
         """Measure the duration from now: what came before was not the tool's."""
@@ -311,9 +320,12 @@ def is_same_call(attempt: Attempt, tool: str, arguments: Mapping[str, Any] | Non
     return snapshot(dict(arguments or {}), attempt.settings.field_limit) == (attempt.arguments or b"{}")
 
 
-def _continues(outer: CallId, tool: str, arguments: Mapping[str, Any] | None) -> bool:
-    """Whether a call without an id continues the call ``outer``, which an observer around it has begun."""
-    return outer.open_attempt is not None and is_same_call(outer.open_attempt, tool, arguments)
+def _continues(outer: CallId, wanted: str | None, tool: str, arguments: Mapping[str, Any] | None) -> bool:
+    """Whether a call with the id ``wanted``, if any, is the call ``outer``, which an observer around it has begun."""
+    around: Attempt | None = outer.open_attempt
+    if around is None or around.inner is not None or around.held or not around.is_recording():
+        return False
+    return is_same_call(around, tool, arguments) if wanted is None else wanted == outer.value
 
 
 _SEPARATORS = re.compile(r"[_./:\-]+")

@@ -98,6 +98,7 @@ async def _begin(agent: Any, context: Any, event: Any) -> FrameworkCall:
         ),
         event.tool_kwargs,
         style=STYLE,
+        function=getattr(tool, "real_fn", None),
         call_id=event.tool_id,
         agent=name or getattr(agent, "name", None),
         conversation=getattr(memory, "session_id", None),

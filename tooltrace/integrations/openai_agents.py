@@ -146,6 +146,7 @@ def _begin(tool: Any, context: Any, agent: Any) -> FrameworkCall:
             spec_for(tool.name, tool.description, getattr(tool, "__wrapped__", None)),
             context.tool_arguments,
             style=STYLE,
+            function=getattr(tool, "__wrapped__", None),
             call_id=context.tool_call_id,
             agent=getattr(agent, "name", None),
             conversation=_conversation.get() or getattr(config, "group_id", None),

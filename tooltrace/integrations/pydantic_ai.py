@@ -94,6 +94,7 @@ def _begin(call: Any, tool: Any, context: Any) -> FrameworkCall:
             spec_for(name, getattr(definition, "description", None), function),
             call.args,
             style=STYLE,
+            function=function,
             call_id=call.tool_call_id,
             agent=getattr(getattr(context, "agent", None), "name", None),
             conversation=getattr(context, "conversation_id", None),

@@ -167,6 +167,7 @@ def _begin(name: str, tool: Any, arguments: Any, agent: Any, call_id: Any = None
         spec_for(name, getattr(tool, "description", None), function),
         arguments,
         style=STYLE,
+        function=function,
         call_id=call_id,
         agent=getattr(agent, "name", None),
         model=getattr(agent, "model", None),

@@ -173,6 +173,14 @@ class ToolSpan(Span, ReadableSpan):
         self.span_id = getrandbits(64) or 1
         self._context_cache = None
 
+    def add_from(self, outer: ToolSpan) -> None:
+        """Add attributes, events, links and status of ``outer``, another span of the same execution."""
+        if outer.span_attributes is not None:
+            self.span_attributes = {**outer.span_attributes, **(self.span_attributes or {})}
+        self._event_list = (*outer._event_list, *self._event_list)
+        self._link_list = (*outer._link_list, *self._link_list)
+        self._user_status = self._user_status or outer._user_status
+
     def backdate(self, ns: int) -> None:
         """Move the start back by ``ns`` nanoseconds, for an attempt that is recorded after the fact."""
         self.start_time -= ns

@@ -42,6 +42,16 @@ class Attempt(ToolSpan):
     number: int = 1
     use: CallUse | None = None
     """The call that the attempt belongs to; None where it has no call id."""
+    inner: Attempt | None = None
+    """The attempt of an observer inside this one, which may see the same execution; see ``observers``."""
+    outer: Attempt | None = None
+    """The attempt of the observer around this one."""
+    is_same: bool = False
+    """Whether the attempt surely is the execution that ``outer`` observes."""
+    held: bool = False
+    """Whether the attempt has ended and waits for the end of ``outer``."""
+    runs_again: bool = False
+    """Whether the tool was executed again after ``inner`` had ended."""
     linked_by: str | None = None
     """The retry library by which the attempt is known to be a retry."""
     started: int = 0

@@ -18,7 +18,9 @@ from opentelemetry.context.context import Context
 from tooltrace.faults import pass_on_signal
 from tooltrace.otel.attributes import MODEL_NAMES
 from tooltrace.otel.sdk_internals import SPAN_KEY, attributes_of
-from tooltrace.recording.context import CallContext
+from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.context import BAGGAGE_KEY, CallContext, with_baggage
+from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.redact.inspection import bases, module_of
 
 Path = tuple[str, ...]
@@ -279,3 +281,42 @@ def _with_span(otel: Context, identity: CallIdentity, instrumentation: Any, conf
 def _began(span: Any) -> int:
     """Return the time at which ``span`` began: both spans enclose the call, so the later one is the innermost."""
     return getattr(span, "start_time", None) or 0
+
+
+CALL_KEY: Final = "tooltrace-call"
+"""Context key of the call that the model requested.
+
+Set while the tool runs, so that calls made by the tool itself do not get the model's call id.
+"""
+
+
+def identify(
+    spec: ToolSpec, arguments: dict[str, Any] | None, context: CallContext, otel: Context, call_id: str | None
+) -> tuple[str | None, Context, CallContext, dict[str, Any] | None]:
+    """Return the call id, the context of the span, the completed ``context``, and the arguments that the model supplied.
+
+    Baggage and injected arguments come first, then LangChain's current run, then the enclosing span: ours, or one of
+    another library. ``call_id``: as the caller knows it; it comes before that of ``context`` and that of a framework.
+    """
+    if BAGGAGE_KEY in otel:
+        context = with_baggage(context, otel)
+    framework_call_id = None
+    if arguments is not None and (spec.injected or spec.find_injected is not None):
+        arguments, injected, marked = spec.split_injected(arguments)
+        identity = from_arguments(injected, marked)
+        framework_call_id, context = identity.call_id, complete(context, identity)
+    if CONFIG in sys.modules:
+        otel, identity = current_run(otel, spec.name)
+        framework_call_id = framework_call_id or identity.call_id
+        context = complete(context, identity)
+    enclosing = otel.get(SPAN_KEY)
+    if type(enclosing) is Attempt:  # isinstance is slow for a class with abstract bases
+        context = complete(context, enclosing.call_context)
+    elif enclosing is not None:
+        identity = from_span(enclosing, spec.name)
+        framework_call_id = framework_call_id or identity.call_id
+        context = complete(context, identity)
+    # inside a tool, its own call is marked in the context: the calls that it makes are not the model's
+    if call_id is None and context.call is not None and otel.get(CALL_KEY) is not context.call:
+        call_id = context.call.value
+    return framework_call_id if call_id is None else call_id, otel, context, arguments

@@ -27,18 +27,26 @@ class CallId:
     the tool itself makes inside the same ``context``.
     """
 
-    __slots__ = ("names", "open_attempt", "stated", "value")
+    __slots__ = ("names", "open_attempt", "spec", "stated", "value")
 
     def __init__(
-        self, value: str | None, open_attempt: Any = None, names: frozenset[str] = frozenset(), *, stated: bool = False
+        self,
+        value: str | None,
+        open_attempt: Any = None,
+        names: frozenset[str] = frozenset(),
+        *,
+        spec: Any = None,
+        stated: bool = False,
     ) -> None:
         self.value = value
         self.stated = stated
         """Whether the application says that all attempts with this id are of one call."""
         self.open_attempt = open_attempt
-        """The attempt that an integration began for the call, until a decorated tool continues it."""
+        """The attempt that an integration began for the call."""
         self.names = names
-        """Names of decorated tools that continue ``open_attempt`` instead of beginning a call of their own."""
+        """Names of decorated tools that may be the execution of ``open_attempt``, where its function is not known."""
+        self.spec = spec
+        """The spec of the decorated function that the framework runs, where it is known."""
 
 
 class CallContext(Struct, frozen=True):

@@ -23,13 +23,12 @@ from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.otel.attributes import AGENT_NAME
 from tooltrace.otel.pipeline import pipeline_for
 from tooltrace.otel.sdk_internals import SPAN_KEY, attach, current_context, global_provider
-from tooltrace.recording import call_identity, retries, shutdown
 from tooltrace.recording import context as contexts
+from tooltrace.recording import observers, retries, shutdown
 from tooltrace.recording.attempt import Attempt
-from tooltrace.recording.call_identity import CONFIG, current_run
+from tooltrace.recording.call_identity import CALL_KEY, CONFIG, identify
 from tooltrace.recording.call_numbers import REUSED_ID, CallNumbers, KnownCall, digest
 from tooltrace.recording.cancellation import reason_of, watch_deadlines
-from tooltrace.recording.context import BAGGAGE_KEY, CallContext, CallId
 from tooltrace.recording.inheritance import parent_pid
 from tooltrace.recording.lazy_results import HANDED_OVER, follow_future
 from tooltrace.recording.model_messages import ModelMessage
@@ -56,12 +55,6 @@ _NOT_LOOKED_UP: Any = object()
 
 UNKNOWN = -1
 """Value of a duration that was not measured."""
-
-_CALL_KEY = "tooltrace-call"
-"""Context key of the call that the model requested.
-
-Set while the tool runs, so that calls made by the tool itself do not get the model's call id.
-"""
 
 
 class LastAttempt(Struct, frozen=True, gc=False):
@@ -124,10 +117,10 @@ class Recorder:
             # false for most calls outside frameworks, which have no conversation, agent or call id to search for
             if otel or context.call is not None or spec.injected or spec.find_injected or CONFIG in sys.modules:
                 if call_id is None and context.call is not None and context.call.open_attempt is not None:
-                    open_attempt = _pop_open_attempt(context.call, spec)
-                    if open_attempt is not None:
-                        return self._continue(open_attempt, spec, arguments)
-                call_id, otel, context, arguments = _identify(spec, arguments, context, otel, call_id)
+                    found = observers.continued_by(context.call, spec, otel.get(SPAN_KEY))
+                    if found is not None:
+                        return self.begin_inside(found[0], spec, arguments, is_same=found[1])
+                call_id, otel, context, arguments = identify(spec, arguments, context, otel, call_id)
             settings = self.settings
             if self._safe_specs is not None:
                 spec = self._safe_spec(spec)
@@ -168,18 +161,19 @@ class Recorder:
             self._safe_specs.put(id(spec), known)
         return known[1]
 
-    def _continue(self, attempt: Attempt, spec: ToolSpec, arguments: dict[str, Any] | None) -> Attempt:
-        """Return ``attempt``, which an integration began for the same call, with the spec of the decorated tool."""
-        if self._safe_specs is not None:
-            spec = self._safe_spec(spec)
-        attempt.spec, attempt.rules = spec, self.rules_of(spec)
-        attempt.captures_content = (spec.capture or self.settings.capture) == "full"
-        if not attempt.captures_content:
-            attempt.arguments = None
-        elif attempt.arguments is None and arguments is not None:
-            attempt.arguments = snapshot(spec.split_injected(arguments)[0], self.settings.field_limit)
-        attempt.started = perf_counter_ns()
-        return attempt
+    def begin_inside(
+        self, outer: Attempt, spec: ToolSpec, arguments: dict[str, Any] | None, *, is_same: bool
+    ) -> Attempt:
+        """Begin an attempt of the execution that ``outer`` observes too; see :mod:`tooltrace.recording.observers`."""
+        safe = spec if self._safe_specs is None else self._safe_spec(spec)
+        inner = _begin_attempt(safe, self.settings, outer.call_context)
+        observers.join(outer, inner, is_same=is_same)
+        if inner.captures_content:
+            inner.arguments = outer.arguments
+            if inner.arguments is None and arguments is not None:
+                inner.arguments = snapshot(spec.split_injected(arguments)[0], self.settings.field_limit)
+        inner.started = perf_counter_ns()
+        return inner
 
     def _identify_call(
         self,
@@ -367,8 +361,16 @@ class Recorder:
         if attempt.call_id is not None:
             self._identify_call(attempt, attempt.call_id, known=KnownCall(attempt.number + 1, attempt.first_span_id))
 
-    def _end(self, attempt: Attempt) -> None:
-        self._drop_running(attempt)
+    def _end(self, attempt: Attempt) -> None:  # noqa: C901 - as begin
+        ended = attempt
+        if attempt.inner is not None or attempt.outer is not None:
+            row, own = observers.settle(attempt)
+            for each in own:
+                self._end_alone(each, attempt)
+            if row is None:
+                return
+            attempt = row
+        self._drop_running(ended)
         # a tool that forks ends in both processes: each needs a span id of its own
         if attempt.generation != forking.generation:
             self._separate_from_parent(attempt)
@@ -394,6 +396,16 @@ class Recorder:
             self.worker.put(attempt)
         if faults.pending:  # write the counts of earlier losses too, before this process may be killed
             self.worker.wait_for_queue(FLUSH_SECONDS)
+
+    def _end_alone(self, attempt: Attempt, outer: Attempt) -> None:
+        """End ``attempt``, which began inside ``outer`` and was no execution of it, as a child."""
+        observers.separate(attempt)
+        try:
+            self._pipeline.start(attempt, attempt.spec.start_attributes, span_context(outer))
+        except BaseException as error:  # as in begin
+            pass_on_signal(error)
+            pipeline_for(None).start(attempt, attempt.spec.start_attributes, span_context(outer))
+        self._end(attempt)
 
     def _writes_at_once(self) -> bool:
         """Whether a record is written before its caller continues.
@@ -439,7 +451,7 @@ def span_context(attempt: Attempt) -> Context:
     call = attempt.call_context.call
     if call is None:
         return Context({**current_context(), SPAN_KEY: attempt})
-    return Context({**current_context(), SPAN_KEY: attempt, _CALL_KEY: call})
+    return Context({**current_context(), SPAN_KEY: attempt, CALL_KEY: call})
 
 
 def _summary(ending: str, error: BaseException) -> ExceptionSummary:
@@ -450,47 +462,6 @@ def _summary(ending: str, error: BaseException) -> ExceptionSummary:
 def _measured(duration_ns: int) -> int | None:
     """Return the duration that the caller measured; None where it is UNKNOWN."""
     return None if duration_ns == UNKNOWN else duration_ns
-
-
-def _pop_open_attempt(call: CallId, spec: ToolSpec) -> Attempt | None:
-    """Return the attempt that an integration began for the tool ``spec``, once; None where there is none."""
-    open_attempt: Attempt | None = call.open_attempt
-    if open_attempt is None or spec.name not in call.names or not open_attempt.is_recording():
-        return None
-    call.open_attempt = None
-    return open_attempt
-
-
-def _identify(
-    spec: ToolSpec, arguments: dict[str, Any] | None, context: CallContext, otel: Context, call_id: str | None
-) -> tuple[str | None, Context, CallContext, dict[str, Any] | None]:
-    """Return the call id, the context of the span, the completed ``context``, and the arguments that the model supplied.
-
-    Baggage and injected arguments come first, then LangChain's current run, then the enclosing span: ours, or one of
-    another library. ``call_id``: as the caller knows it; it comes before that of ``context`` and that of a framework.
-    """
-    if BAGGAGE_KEY in otel:
-        context = contexts.with_baggage(context, otel)
-    framework_call_id = None
-    if arguments is not None and (spec.injected or spec.find_injected is not None):
-        arguments, injected, marked = spec.split_injected(arguments)
-        identity = call_identity.from_arguments(injected, marked)
-        framework_call_id, context = identity.call_id, call_identity.complete(context, identity)
-    if CONFIG in sys.modules:
-        otel, identity = current_run(otel, spec.name)
-        framework_call_id = framework_call_id or identity.call_id
-        context = call_identity.complete(context, identity)
-    enclosing = otel.get(SPAN_KEY)
-    if type(enclosing) is Attempt:  # isinstance is slow for a class with abstract bases
-        context = call_identity.complete(context, enclosing.call_context)
-    elif enclosing is not None:
-        identity = call_identity.from_span(enclosing, spec.name)
-        framework_call_id = framework_call_id or identity.call_id
-        context = call_identity.complete(context, identity)
-    # inside a tool, its own call is marked in the context: the calls that it makes are not the model's
-    if call_id is None and context.call is not None and otel.get(_CALL_KEY) is not context.call:
-        call_id = context.call.value
-    return framework_call_id if call_id is None else call_id, otel, context, arguments
 
 
 def _with_agent(spec: ToolSpec, agent: str) -> dict[str, Any]:

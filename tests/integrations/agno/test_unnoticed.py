@@ -143,7 +143,7 @@ def test_a_recorded_run_is_the_same_run(
 
 
 @pytest.mark.usefixtures("installed", "store", "lenient")
-@pytest.mark.parametrize("broken", ["begin", "_end", "put", "_number"])
+@pytest.mark.parametrize("broken", ["begin", "_end", "put", "_identify_call"])
 def test_an_internal_fault_does_not_reach_the_run(
     agent_of: Callable, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:

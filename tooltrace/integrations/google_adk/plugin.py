@@ -68,6 +68,7 @@ class ToolTracePlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
                 _spec(tool),
                 tool_args,
                 style=STYLE,
+                function=getattr(tool, "func", None),
                 call_id=tool_context.function_call_id,
                 conversation=tool_context.session.id,
                 agent=tool_context.agent_name,

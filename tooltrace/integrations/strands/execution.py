@@ -54,6 +54,7 @@ def begin(agent: Any, tool: Any, tool_use: Mapping[str, Any]) -> FrameworkCall:
         spec_for(str(tool_use["name"]), spec.get("description"), getattr(tool, "_tool_func", None)),
         known,
         style=STYLE,
+        function=getattr(tool, "_tool_func", None),
         call_id=tool_use.get("toolUseId"),
         conversation=conversation_of(agent),
         agent=getattr(agent, "name", None),
