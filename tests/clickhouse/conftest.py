@@ -56,7 +56,12 @@ def fill(engine: Any) -> Fill:
         logs = [log_row(form, variant) for record in records if (form := forms.log(record)) is not None]
         for table, rows in ((tables.traces, spans), (tables.logs, logs)):
             if rows:
-                engine.raw_insert(f"{database}.{table}", insert_block=lines(rows), fmt="JSONEachRow")
+                engine.raw_insert(
+                    f"{database}.{table}",
+                    insert_block=lines(rows),
+                    fmt="JSONEachRow",
+                    settings={"max_partitions_per_insert_block": 0},  # a history of months is one block here
+                )
         apply(engine, tables, database)
         return tables
 
