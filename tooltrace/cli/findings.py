@@ -12,6 +12,7 @@ from tooltrace.diagnosis.diagnose import diagnose_store
 from tooltrace.diagnosis.finding import Finding, as_result
 from tooltrace.diagnosis.summary import cost
 from tooltrace.diagnosis.wording import english
+from tooltrace.report.history_window import ALL
 from tooltrace.store.base import StoreBackend
 
 
@@ -30,7 +31,7 @@ def findings(*, since: str | None, until: str | None, tool: str | None, form: st
 
     The whole history is read: a tool that broke 9 days ago is broken, whatever the range. --since leaves out what ended before it.
     """
-    found = diagnose_store(store, since, until=until, tool=tool)
+    found = diagnose_store(store, None if since == ALL else since, until=until, tool=tool)
     if form != "table":
         from tooltrace.cli.output import write
 
