@@ -23,13 +23,9 @@ CLASH = {
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        (LEFT, "2 items were not processed"),
         ({"FailedRecordCount": 1, "Records": [{"SequenceNumber": "1"}, SLOW]}, "1 of 2 failed"),
         ({"FailedEntryCount": 1, "Entries": [{"EventId": "e"}, {"EventId": "f"}, SLOW]}, "1 of 3 failed"),
-        ({"Successful": [{"Id": "a", "MessageId": "m"}], "Failed": [REFUSED]}, "1 of 2 failed"),
         ({"took": 3, "errors": True, "items": [CLASH, {"create": {"_id": "2", "status": 201}}]}, "1 of 2 failed"),
-        ({"took": 3, "_shards": {"total": 5, "failed": 2}, "hits": {"hits": [1]}}, "2 of 5 shards failed"),
-        ({"took": 3, "timed_out": True, "_shards": {"total": 5, "failed": 0}, "hits": {"hits": []}}, "timed out"),
     ],
 )
 def test_a_part_failed(value: dict, reason: str) -> None:
@@ -42,7 +38,6 @@ def test_a_part_failed(value: dict, reason: str) -> None:
     ("value", "code", "message"),
     [
         ({"FailedPutCount": 1, "RequestResponses": [SLOW]}, "RATE_LIMIT", "slow"),
-        ({"Failed": [REFUSED]}, "INVALID_PARAM", "bad byte"),
         ({"errors": True, "items": [CLASH]}, "CONFLICT", "document already exists"),
     ],
 )

@@ -33,8 +33,6 @@ from tooltrace.normalize import normalize
         ({"status": "failed", "error": "out of memory"}, "EXECUTION_ERROR", "out of memory"),
         ({"fault": {"faultstring": "Invalid ApiKey", "detail": {"errorcode": "k"}}}, "ACCESS_DENIED", "Invalid ApiKey"),
         ({"error": "unknown table: t", "available_tables": ["a", "b"]}, "EXECUTION_ERROR", "unknown table: t"),
-        ({"status_id": 0, "error_response": {"error_message": "lock timed out"}}, "TIMEOUT", "lock timed out"),
-        ({"status": "failed", "error_response": {"detail": "wrong device"}}, "EXECUTION_ERROR", "wrong device"),
     ],
 )  # fmt: skip
 def test_an_answer_that_is_an_error(value: dict, code: str, message: str) -> None:

@@ -30,8 +30,6 @@ LOC = {"loc": ["query", "n"], "msg": "field required", "type": "missing"}
         ({"message": "You have exceeded a secondary rate limit.", "documentation_url": "https://x"}, "RATE_LIMIT", "You have exceeded a secondary rate limit."),
         ({"success": "no", "message": "the table is locked"}, "CONFLICT", "the table is locked"),
         ({"ok": "False", "reason": "timed out", "code": "E7"}, "E7", "timed out"),
-        ({"status": "timed_out"}, "TIMEOUT", "timed_out"),
-        ({"status": "Rate limited"}, "RATE_LIMIT", "Rate limited"),
         ({"message": "失败", "code": "1001", "data": None}, "EXECUTION_ERROR", "失败"),
         ({"message": {"name": ["has already been taken"]}}, "INVALID_PARAM", "name: has already been taken"),
         ({"message": "Unauthenticated."}, "ACCESS_DENIED", "Unauthenticated."),

@@ -7,7 +7,6 @@ words.
 from __future__ import annotations
 
 from tooltrace.normalize.heuristics import (
-    api_error,
     batches,
     coded_errors,
     embedded_error,
@@ -18,13 +17,13 @@ from tooltrace.normalize.heuristics import (
     exit_status,
     flags,
     partial_results,
-    python_literal,
     service_envelopes,
     structure,
 )
 from tooltrace.normalize.protocols import (
     agent_outputs,
     agno,
+    api_error,
     crewai,
     eino,
     envelope,
@@ -85,9 +84,7 @@ RULES: tuple[Rule, ...] = RuleSet(
         embedded_error.RULE,
         embedded_error.FALSE_AND_MESSAGE,
         error_text.RULE,
-        python_literal.RULE,
         # Last: these two only make a success partial, so any rule that finds an error has precedence.
-        batches.ROWS,
         partial_results.RULE,
     ),
 )

@@ -13,8 +13,8 @@ from tooltrace.normalize.exceptions.services import aws_code
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.member_reader import MemberReader, Readers
 from tooltrace.normalize.response_builders import build_error, build_partial, build_response, read_error
-from tooltrace.normalize.rule import Matches, ResultView, Rule, builtin
-from tooltrace.normalize.terms import http_status, lookup_code, snake_case
+from tooltrace.normalize.rule import Matches, ResultView, builtin
+from tooltrace.normalize.terms import lookup_code
 
 _PLAIN = ("failed_results", "failures", "failed", "errors")
 """Members that may also be something else: they count with a message in each item, beside what succeeded."""
@@ -47,7 +47,6 @@ _OF_A_FINDING = frozenset(
 """Members of the finding of a checker or of a test."""
 _OF_CHECKS = frozenset({"passed", "tests", "checks", "checks_total", "checks_passed", "skipped", "valid"})
 """Members beside the findings of a checker."""
-_OF_AN_ANSWER = frozenset({"data", "errors", "warnings", "meta", "links", "included", "request_id"})
 _WORDS = lazy(r"[^\W\d_]{2}")
 
 
@@ -57,7 +56,7 @@ def read_failed_list(data: dict[str, Any]) -> ToolResponse | None:
     Partial if something succeeded, else an error. The list may be in ``data`` or in another of ``HOLDERS``.
     """
     members = MemberReader(data)
-    found = _listed(data, members) or _beside_data(data, members)
+    found = _listed(data, members)
     if found is not None:
         return found
     for name in HOLDERS:
@@ -132,56 +131,13 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _beside_data(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
-    """Read ``{"data": […], "errors": [{"title": …}], "warnings": []}``, whose data are what succeeded."""
-    done, failed = members.get("data"), members.get("errors")
-    if not isinstance(done, list) or not done or not isinstance(failed, list) or not failed:
-        return None
-    if not members.names() <= _OF_AN_ANSWER or not all(isinstance(item, dict) for item in failed):
-        return None
-    messages = [_message(item) for item in failed]
-    return build_partial(messages[0], "", data) if all(messages) else None
-
-
-_LEFT = ("UnprocessedItems", "UnprocessedKeys")
 _COUNTS = {"FailedPutCount": "RequestResponses", "FailedRecordCount": "Records", "FailedEntryCount": "Entries"}
-_SENT = frozenset({"Successful", "Failed", "ResponseMetadata"})
-_FLAGS = ("ok", "success")
-_OF_A_PART = frozenset(
-    {
-        "id",
-        "index",
-        "key",
-        "error",
-        "error_code",
-        "error_message",
-        "message",
-        "code",
-        "data",
-        "result",
-        "value",
-        "status",
-        "failed",
-    }
-)
-"""Members with which a row reports its own success; a row with other members may be an entity."""
-_LISTS = ("results", "items", "responses")
-_HOLDERS = ("output", "data")
-_CODE_AND_MESSAGE = frozenset({"code", "message"})
-_OF_A_RESPONSE = frozenset({"id", "status", "body"})
-_BARE = frozenset({"code", "message", "request_id", "type"})
-"""Members of a row that is nothing but an error."""
 
 
 @builtin(
     "batch",
     "certain",
-    Matches(
-        members=(
-            *("unprocessed_items", "unprocessed_keys", "failed_put_count", "failed_record_count"),
-            *("failed_entry_count", "shards", *MEMBERS),
-        )
-    ),
+    Matches(members=(*("failed_put_count", "failed_record_count", "failed_entry_count", *MEMBERS),)),
 )
 def BATCH(view: ResultView) -> ToolResponse | None:
     """Read the answer to a request for many items that reports, per item or in sum, the failures.
@@ -197,21 +153,6 @@ def BATCH(view: ResultView) -> ToolResponse | None:
     return None
 
 
-def _unprocessed(data: dict[str, Any]) -> ToolResponse | None:
-    """Read DynamoDB's unprocessed items, which the caller should send again."""
-    left = next((data[name] for name in _LEFT if isinstance(data.get(name), dict) and data[name]), None)
-    if left is None or not all(isinstance(items, list | dict) for items in left.values()):
-        return None
-    return build_response(
-        "partial", "", data, reason=f"{_count_items(left)} items were not processed", next_action="retry"
-    )
-
-
-def _count_items(left: dict[str, Any]) -> int:
-    keys = (items.get("Keys", items) if isinstance(items, dict) else items for items in left.values())
-    return sum(map(len, keys))
-
-
 def _counted(data: dict[str, Any]) -> ToolResponse | None:
     """Read the failed count of Firehose, Kinesis or EventBridge, and the rows in the order of the request."""
     for count, parts in _COUNTS.items():
@@ -219,16 +160,6 @@ def _counted(data: dict[str, Any]) -> ToolResponse | None:
         if type(failed) is int and failed > 0 and isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
             return _build_failed_rows([row for row in rows if row.get("ErrorCode")], len(rows), data)
     return None
-
-
-def _queued(data: dict[str, Any]) -> ToolResponse | None:
-    """Read the lists of failed and successful entries of SQS or SNS."""
-    failed, done = data.get("Failed"), data.get("Successful") or []
-    if not isinstance(failed, list) or not failed or not isinstance(done, list) or not set(data) <= _SENT:
-        return None
-    if not all(isinstance(row, dict) and {"Id", "Code"} <= set(row) for row in failed):
-        return None
-    return _build_failed_rows(failed, len(failed) + len(done), data)
 
 
 def _bulk(data: dict[str, Any]) -> ToolResponse | None:
@@ -245,28 +176,14 @@ def _bulk(data: dict[str, Any]) -> ToolResponse | None:
     return _build_failed_rows([_as_error(row) for row in failed], len(rows), data) if failed else None
 
 
-def _searched(data: dict[str, Any]) -> ToolResponse | None:
-    """Read a search of Elasticsearch or OpenSearch that missed shards or timed out."""
-    shards = data.get("_shards")
-    if not isinstance(shards, dict) or not isinstance(data.get("hits"), dict):
-        return None
-    failed, of = shards.get("failed"), shards.get("total")
-    if type(failed) is int and failed > 0:
-        return build_response("partial", "", data, reason=f"{failed} of {of} shards failed")
-    return build_response("partial", "", data, reason="timed out") if data.get("timed_out") is True else None
-
-
 def _as_error(row: dict[str, Any]) -> dict[str, Any]:
     error = row["error"] if isinstance(row["error"], dict) else {"reason": row["error"]}
     return {"type": error.get("type"), "message": error.get("reason") or error.get("type"), "code": row.get("status")}
 
 
 _READERS: Readers[Callable[[dict[str, Any]], ToolResponse | None]] = (
-    (frozenset({"unprocessed_items", "unprocessed_keys"}), _unprocessed),
     (frozenset({"failed_put_count", "failed_record_count", "failed_entry_count"}), _counted),
-    (frozenset({"failed"}), _queued),
     (frozenset({"errors"}), _bulk),
-    (frozenset({"shards"}), _searched),
     (frozenset(MEMBERS), read_failed_list),
 )
 
@@ -282,80 +199,3 @@ def _build_failed_rows(failed: list[dict[str, Any]], of: int, data: dict[str, An
     if isinstance(code, str) and lookup_code(code) is None:
         return build_error(reading.get("message"), aws_code(code), type=code, data=data)
     return build_error(reading.get("message"), code, type=reading.get("type"), data=data)
-
-
-@builtin("batch_rows", "heuristic", Matches(members=(*_LISTS, *_HOLDERS), arrays=True))
-def ROWS(view: ResultView) -> ToolResponse | None:
-    """Read rows that each have a success flag, and a reason if they failed; some must have succeeded.
-
-    The rows may be the answer, a member of it, or one level down. The list may hold entities instead, so a row may have
-    no other members than ``_OF_A_PART``.
-    """
-    rows = _rows(view.data)
-    if rows is None or len(rows) < 2 or not all(isinstance(row, dict) and row for row in rows):
-        return None
-    failed = _flagged(rows) or _bare_errors(rows) or _http_failures(rows)
-    # Rows that all failed may be the answer itself, for example of a check.
-    if not failed or len(failed) == len(rows):
-        return None
-    return build_response("partial", "", view.data, reason=f"{len(failed)} of {len(rows)} failed")
-
-
-def _rows(data: Any) -> list[Any] | None:
-    if isinstance(data, list):
-        return data
-    if not isinstance(data, dict):
-        return None
-    members = MemberReader(data)
-    rows = members.get(*_LISTS)
-    holder = members.get(*_HOLDERS)
-    if rows is None and isinstance(holder, dict):
-        rows = MemberReader(holder).get(*_LISTS)
-    return rows if isinstance(rows, list) else None
-
-
-def _flagged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows that failed by their flag; none if a row has no flag, or if a failed one has no reason."""
-    failed = []
-    for row in rows:
-        well = _flag(row)
-        if well is None:
-            return []
-        if not well:
-            failed.append(row)
-    reasons = (MemberReader(row).pop_nonempty("error", "error_message", "message", "failure") for row in failed)
-    return failed if all(reasons) else []
-
-
-def _flag(row: dict[str, Any]) -> bool | None:
-    """Return whether the row succeeded, by its flag or by its only member ``success`` or ``failure``."""
-    names = {snake_case(name) for name in row}
-    if len(row) == 1 and isinstance(next(iter(row.values())), dict):
-        return {"success": True, "failure": False}.get(next(iter(names)))
-    if not names <= {*_OF_A_PART, *_FLAGS}:
-        return None
-    flag = next((row[name] for name in _FLAGS if isinstance(row.get(name), bool)), None)
-    return not row["failed"] if flag is None and isinstance(row.get("failed"), bool) else flag
-
-
-def _bare_errors(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows that are only a code and a message, if the other rows have neither."""
-    failed = [
-        row
-        for row in rows
-        if row.keys() >= _CODE_AND_MESSAGE and row.keys() <= _BARE and isinstance(row["message"], str)
-    ]
-    if not failed:
-        return []
-    others = [row for row in rows if row not in failed]
-    return failed if all(_CODE_AND_MESSAGE.isdisjoint(row) for row in others) else []
-
-
-def _http_failures(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the failed responses of a batch of HTTP requests, each with its id, status and body (Microsoft Graph)."""
-    if not all(_OF_A_RESPONSE <= row.keys() <= _OF_A_RESPONSE | {"headers"} for row in rows):
-        return []
-    return [row for row in rows if http_status(row["status"])]
-
-
-RULES: tuple[Rule, ...] = (BATCH, ROWS)

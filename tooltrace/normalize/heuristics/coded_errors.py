@@ -47,8 +47,6 @@ _MESSAGES = tuple(
     )
 )  # fmt: skip
 """Members that hold the message beside a code."""
-_HOLDERS = ("error_response", "data", "result", "response", "extra", "fault", "failure", "head", "body")
-"""Members that hold code and message one level down."""
 _FAULTY = lazy(r"(?:.*_)?(?:err|error|ecode|errno|errcode|errmsg)(?:_.*)?")
 """Names of members that only an error fills."""
 _ABOUT = lazy(
@@ -71,7 +69,7 @@ _LETTERED = lazy(r"[A-Z]{1,3}[-_]?\d{3,6}")
 _MOST = 12
 
 
-@builtin("coded_error", "heuristic", Matches(members=(*_CODES, *_HOLDERS, "kind", "type")))
+@builtin("coded_error", "heuristic", Matches(members=_CODES))
 def RULE(view: ResultView) -> ToolResponse | None:
     """Read a code that means a failure, with its message, where nothing else is an answer.
 
@@ -115,7 +113,7 @@ def _coded(data: dict[str, Any], *, named: bool = False) -> ToolResponse | None:
     if not requested and not all(_is_beside(snake_case(name), value) for name, value in beside.items()):
         return None
     if message_name is None:
-        return _code_alone(code_name, code, beside, data)
+        return None
     message = members.get(message_name)
     faulty = _FAULTY.fullmatch(code_name) is not None or message_name.startswith(("err", "sub_"))
     worded = not _is_number(code) and code_name not in ("status", "state") and is_failure_word(code)
@@ -142,57 +140,7 @@ def is_failure_word(code: str) -> bool:
     )
 
 
-def _kind(data: dict[str, Any]) -> ToolResponse | None:
-    """Read ``{"kind": "action_failed", "message": …}``: a word of failure and a message, beside ids at most."""
-    members = MemberReader(data)
-    word, message = members.pop("kind", "type", only=str), members.pop("message", "msg", only=str)
-    if not word or not message or not is_failure_word(word) or is_no_error_phrase(message):
-        return None
-    rest = members.remaining() or {}
-    ids = all(isinstance(value, str | int) and snake_case(name).endswith("_id") for name, value in rest.items())
-    return _built(message, word, rest) if ids and len(rest) <= 1 else None
-
-
-def _code_alone(name: str, code: Any, beside: dict[str, Any], data: dict[str, Any]) -> ToolResponse | None:
-    """Read ``{"errorCode": "202", "requestId": …}``: nothing but the code, and no answer."""
-    if not _is_number(code) or _FAULTY.fullmatch(name) is None or len(data) == 1:
-        return None
-    if not all(isinstance(value, str | int | float) for value in beside.values()):
-        return None
-    return _built(f"{name} {code}", code, {other: value for other, value in data.items() if snake_case(other) != name})
-
-
-def _held(data: dict[str, Any]) -> ToolResponse | None:
-    """Read an error one level down, in a member that holds it, without an answer beside it."""
-    if not any(_may_hold(name, value) for name, value in data.items() if type(value) is dict):
-        return None
-    full = {snake_case(name): value for name, value in data.items() if not is_empty(value) and value is not False}
-    inner = [name for name, value in full.items() if isinstance(value, dict | list)]
-    if not inner or not all(name in _HOLDERS for name in inner):
-        return None
-    if not all(_ABOUT.fullmatch(name) for name in full if name not in inner):
-        return None
-    for name in inner:
-        value = full[name]
-        found = _coded(value, named=name != "error_response") if isinstance(value, dict) else None
-        if found is None and name == "error_response" and isinstance(value, dict):
-            # ``code`` alone does not say that it is of an error; the name of the holder does.
-            found = _coded({**value, "error_code": value.get("code")})
-        if found is not None:
-            return found
-    return None
-
-
-def _may_hold(name: str, value: dict[str, Any]) -> bool:
-    """Whether the object ``value`` has a member that holds a code; a quick test of most answers."""
-    return not _CODE_NAMES.isdisjoint(MemberReader(value).names()) or snake_case(name) == "error_response"
-
-
-_READERS: Readers[Callable[[dict[str, Any]], ToolResponse | None]] = (
-    (_CODE_NAMES, _coded),
-    (frozenset({"kind", "type"}), _kind),
-    (frozenset(_HOLDERS), _held),
-)
+_READERS: Readers[Callable[[dict[str, Any]], ToolResponse | None]] = ((_CODE_NAMES, _coded),)
 
 
 def _is_beside(name: str, value: Any) -> bool:

@@ -10,12 +10,12 @@ from typing import Any
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.engine import index_of
-from tooltrace.normalize.heuristics import api_error, error_members, error_status, error_text, flags
+from tooltrace.normalize.heuristics import error_members, error_status, error_text, flags
 from tooltrace.normalize.heuristics.error_members import is_empty, unknown_members
 from tooltrace.normalize.heuristics.failure_phrases import is_failure_phrase
 from tooltrace.normalize.heuristics.report_signs import may_be_read
 from tooltrace.normalize.lazy_regex import lazy
-from tooltrace.normalize.protocols import hello_agents, problem_json
+from tooltrace.normalize.protocols import api_error, hello_agents, problem_json
 from tooltrace.normalize.response_builders import MemberReader, build_error
 from tooltrace.normalize.result_view import view_of
 from tooltrace.normalize.rule import Matches, ResultView, Rule, builtin

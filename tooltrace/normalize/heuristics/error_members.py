@@ -41,7 +41,7 @@ _ABOUT = frozenset(
         "code", "status", "status_code", "http_status", "status_text", "type", "kind", "category", "cause", "causes",
         "root_cause", "exception", "exception_message", "inner_exception", "exception_type", "exception_class", "hint", "hints", "suggestion", "suggestions",
         "help", "help_url", "docs", "link", "links", "href", "doc_url", "documentation", "documentation_url", "more_info", "info", "retryable",
-        "is_retryable", "retry", "retry_after", "retry_after_ms", "retry_after_s", "request_id", "trace_id",
+        "is_retryable", "retry", "retry_after", "retry_after_ms", "retry_after_s", "request_id", "trace_id", "estimated_time", "debug_id", "conversation_id",
         "correlation_id", "timestamp", "traceback", "stack", "stack_trace", "stacktrace", "param", "params", "parameter",
         "parameters", "field", "fields", "argument", "arguments", "args", "kwargs", "tool", "tool_name", "tool_call_id",
         "call_id", "function", "function_name", "method", "instance", "success", "ok", "is_error", "failed",

@@ -15,8 +15,7 @@ import orjson
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.heuristics.error_members import MESSAGES, are_fields, has_data, unknown_members
-from tooltrace.normalize.heuristics.failure_phrases import is_failure_phrase, is_no_error_phrase, is_success_phrase
-from tooltrace.normalize.lazy_regex import lazy
+from tooltrace.normalize.heuristics.failure_phrases import is_failure_phrase, is_success_phrase
 from tooltrace.normalize.member_reader import MemberReader, Readers
 from tooltrace.normalize.response_builders import build_error, merge_context, read_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
@@ -25,41 +24,10 @@ from tooltrace.normalize.terms import guess_code_from_message, http_status, look
 _FAILED = frozenset({"error", "fail", "failed", "failure", "exception", "失败", "错误"})
 _STATES = ("status", "result", "type", "outcome")
 _NUMBERS = ("status_code", "http_status", "http_code", "status", "code", "error_code")
-_FLAGS = ("failed", "is_error", "has_error", "did_error", "errored", "has_failed", "unreachable")
-_DONE = ("success", "ok", "succeeded", "is_success")
-_RAN = (
-    *(
-        "is_exe_success",
-        "exec_success",
-        "execute_success",
-        "execution_success",
-        "run_success",
-        "tool_success",
-        "succeed",
-    ),
-    *("call_success", "is_succeed", "is_succeeded", "issuccess", "is_ok", "request_success", "operation_success"),
-)
-"""Flags of a call that worked; false means a failure if a message stands beside them."""
-_NO = frozenset({"false", "no"})
-_WHY = frozenset(
-    {ToolErrorCode.TIMEOUT, ToolErrorCode.RATE_LIMIT, ToolErrorCode.ACCESS_DENIED, ToolErrorCode.PERMISSION_DENIED}
-)
-"""Codes that a status may indicate if it is the whole answer.
-
-Other words may be the state of an entity.
-"""
-_SERVICE_NUMBERS = ("errcode", "err_code", "errno", "code")
-_OF_A_FIELD = frozenset(
-    {"property", "field", "param", "parameter", "path", "location", "loc", "argument", "name", "resource"}
-)
-"""Members of the part of a request that was not valid."""
-_TELLING = (*_RAN, *_STATES, *_NUMBERS, *_FLAGS, *_DONE, *_SERVICE_NUMBERS, "detail", "message")
+_TELLING = (*_STATES, *_NUMBERS, "detail", "message")
 _OF_A_DETAIL = frozenset({"error", "message", "code", "type", "status", "reason", "hint", "error_code", "param"})
 _BODY = ("body", "text", "content", "response")
 _OF_HTTP = frozenset({*_BODY, "headers", "cookies", "is_base64_encoded", "multi_value_headers", "url", "reason_phrase"})
-_GOOD_CODES = (0, 1, 200, 10000, 20000)
-_WORKED = lazy(r"(?i)(?<!un)(?<!not )success|(?<![不未])成功")
-"""Words of the message of a request that worked, whatever its number."""
 _SHORT = 200
 
 
@@ -78,19 +46,6 @@ def RULE(view: ResultView) -> ToolResponse | None:
     return None
 
 
-def _by_flag(data: dict[str, Any]) -> ToolResponse | None:
-    """Read a failure flag with a message: {"failed": true, "msg": …}."""
-    members = MemberReader(data)
-    failed = members.pop(*_FLAGS, only=bool) is True
-    ran = members.pop(*_RAN, only=bool)
-    if not (failed or ran is False) or unknown_members(data, ("changed", "rc", *_FLAGS, *_RAN)):
-        return None
-    if ran is False and (printed := members.pop_nonempty("content", "output", "observation", "result", only=str)):
-        return _failed(read_error(printed), members)
-    message = members.pop_nonempty("error", *MESSAGES, only=str)
-    return None if message is None else _failed(read_error(message), members)
-
-
 def _by_word(data: dict[str, Any]) -> ToolResponse | None:
     members = MemberReader(data)
     name = next((name for name in members.present(_STATES) if _is_failed(members.get(name))), None)
@@ -107,32 +62,6 @@ def _by_word(data: dict[str, Any]) -> ToolResponse | None:
     if message is None and (name != "status" or (filled and (filled != ["data"] or word.casefold() != "fail"))):
         return None
     return _failed(read_error(message), members, word)
-
-
-def _by_text_flag(data: dict[str, Any]) -> ToolResponse | None:
-    """Read a success flag that is a text: {"success": "false", "message": …}."""
-    members = MemberReader(data)
-    word = members.get(*_DONE)
-    if (
-        not isinstance(word, str)
-        or word.strip().casefold() not in _NO
-        or unknown_members(data, _DONE)
-        or has_data(data)
-    ):
-        return None
-    message = members.pop_nonempty("error", *MESSAGES)
-    return None if message is None else _failed(read_error(message), members)
-
-
-def _by_reason(data: dict[str, Any]) -> ToolResponse | None:
-    """Read a status that is a failure phrase, alone: {"status": "timeout"}."""
-    if len(data) != 1:
-        return None
-    members = MemberReader(data)
-    word = members.pop("status", only=str)
-    if word is None or not is_failure_phrase(word) or guess_code_from_message(word) not in _WHY:
-        return None
-    return _failed({"message": word}, members)
 
 
 def _is_failed(word: Any) -> bool:
@@ -215,50 +144,6 @@ def _of_body(body: Any) -> dict[str, Any]:
     return {"message": body[:_SHORT] if isinstance(body, str) else None}
 
 
-def _by_service_number(data: dict[str, Any]) -> ToolResponse | None:
-    """Read a service's own error number: {"errcode": 40013, "errmsg": …}, {"code": 10021, "msg": …, "data": null}.
-
-    0 means success.
-    """
-    members = MemberReader(data)
-    code = _number(members.pop(*_SERVICE_NUMBERS, only=(int, str)))
-    message = members.pop_nonempty("errmsg", "err_msg", "msg", "message", only=str)
-    if not code or code in _GOOD_CODES or message is None or is_no_error_phrase(message) or 200 <= code < 400:
-        return None
-    if _WORKED.search(message):
-        return None
-    named = "errcode" in members or "err_code" in members or "errno" in members
-    if unknown_members(data, ("errcode", "err_code", "errno", "err_msg")) or has_data(data):
-        return None
-    # ``code`` and ``msg`` alone are too common: an (empty) member for data shows that this is a service's envelope.
-    if not named and not ("data" in members or "result" in members):
-        return None
-    return build_error(message, code, context=members.remaining())
-
-
-def _number(code: Any) -> int | None:
-    """Return a service's number, which some services send as a text."""
-    if isinstance(code, str):
-        return int(code) if code.isascii() and code.isdigit() else None
-    return None if isinstance(code, bool) else code
-
-
-def _by_invalid_fields(data: dict[str, Any]) -> ToolResponse | None:
-    """Read ``{"message": …, "details": [{"message": …, "property": …}]}``: the parts of a request that are not valid."""
-    members = MemberReader(data)
-    items = members.get("details", "errors")
-    if not members.names() <= {"message", "details", "errors", "documentation_url", "request_id", "status", "code"}:
-        return None
-    message = members.pop("message", only=str)
-    if not message or not isinstance(items, list) or not items or is_success_phrase(message):
-        return None
-    if not all(
-        isinstance(item, dict) and _OF_A_FIELD & set(item) and {"message", "msg", "code"} & set(item) for item in items
-    ):
-        return None
-    return build_error(message, ToolErrorCode.INVALID_PARAM, context=members.remaining())
-
-
 def _named_code(status: str | int) -> Any:
     """Return the code that the word of a service suggests, else the word: ``voice_not_found``."""
     if isinstance(status, int):
@@ -278,9 +163,6 @@ def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
         if all(isinstance(item, dict) and {"loc", "msg", "type"} <= set(item) for item in items):
             message = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in items)
             return build_error(message, ToolErrorCode.INVALID_PARAM, type="validation_error", context=data)
-    listed = _by_invalid_fields(data)
-    if listed is not None:
-        return listed
     fields = data.get("message")
     if len(data) == 1 and isinstance(fields, dict) and are_fields(fields):  # GitLab
         message = "; ".join(f"{name}: {text}" for name, texts in fields.items() for text in texts)
@@ -305,11 +187,7 @@ def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
 
 
 _READERS: Readers[Callable[[dict[str, Any]], ToolResponse | None]] = (
-    (frozenset((*_FLAGS, *_RAN)), _by_flag),
-    (frozenset(_DONE), _by_text_flag),
     (frozenset(_STATES), _by_word),
-    (frozenset(("status",)), _by_reason),
     (frozenset(_NUMBERS), _by_number),
-    (frozenset(_SERVICE_NUMBERS), _by_service_number),
     (frozenset(("detail", "message")), _by_detail),
 )

@@ -8,7 +8,7 @@ from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.heuristics.error_members import describes_an_entity
 from tooltrace.normalize.heuristics.report_signs import may_be_read
 from tooltrace.normalize.lazy_regex import lazy
-from tooltrace.normalize.response_builders import MemberReader, build_error, build_partial, build_response
+from tooltrace.normalize.response_builders import MemberReader, build_response
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import snake_case
 
@@ -47,15 +47,6 @@ _MISSING = lazy(
 """A line that reports that the text around it is not whole."""
 
 
-_SECTION_FAILED = lazy(r"\S[^\n]{0,300}?: ?(?:Error|ERROR) - \S.*", 16)
-_SECTION = lazy(r"\S[^\n]{0,300}:(?:\n.*)?", 16)
-"""Part of an answer about several files, under the name of the file (16: DOTALL)."""
-_SECTION_SIGN = lazy(r": ?(?:Error|ERROR) - ")
-_MOST_SECTIONS = 200
-_NUMBERED = lazy(
-    r"(?P<label>[A-Z][a-z]{1,20}) ?#?\d{1,4}: (?P<failed>(?:ERROR|Error|FAILED|Failed)\b ?[-:—] ?\S.*)?", 16
-)
-"""Beginning of a numbered item of a list of texts, and its error."""
 _IGNORED = "W: Some index files failed to download."
 """Beginning of the last line of an update of package lists in which some failed."""
 
@@ -63,7 +54,7 @@ _IGNORED = "W: Some index files failed to download."
 @builtin(
     "incomplete",
     "heuristic",
-    Matches(members=(*_CUT, "status", *_MORE, *_NOTES), texts=True, texts_with=may_be_read, arrays=True),
+    Matches(members=(*_CUT, "status", *_MORE, *_NOTES), texts=True, texts_with=may_be_read),
 )
 def RULE(view: ResultView) -> ToolResponse | None:
     """Read an answer that reports that something is missing as partial.
@@ -74,11 +65,9 @@ def RULE(view: ResultView) -> ToolResponse | None:
     if isinstance(view.data, dict):
         reason = _by_flag(view.data) or _by_status(view.data) or _by_rest(view.data)
         return build_response("partial", "", view.data, reason=reason) if reason else None
-    if isinstance(view.data, list):
-        return _by_items(view.data)
     if view.text is None or not isinstance(view.data, str):
         return None
-    return _by_sections(view.text) or _by_line(view.text)
+    return _by_line(view.text)
 
 
 def _by_flag(data: dict[str, Any]) -> str | None:
@@ -143,27 +132,3 @@ def _by_line(text: str) -> ToolResponse | None:
     if line is None and counted and _COUNTED.fullmatch(words):
         line = words
     return build_response("partial", text, text, reason=line) if line is not None else None
-
-
-def _by_sections(text: str) -> ToolResponse | None:
-    """Read sections under the names of files, between lines of three dashes, of which some are an error."""
-    first = text[:_LINE].partition("\n")[0].rstrip()
-    if not (first.endswith(":") or _SECTION_SIGN.search(first)) or "\n---\n" not in text:
-        return None
-    sections = [part.strip() for part in text.split("\n---\n", _MOST_SECTIONS)]
-    failed = [part for part in sections if part.count("\n") < 3 and _SECTION_FAILED.fullmatch(part)]
-    if not failed or not all(part in failed or _SECTION.fullmatch(part) for part in sections if part):
-        return None
-    message = failed[0].partition("\n")[0]
-    return build_error(message, text=text) if len(failed) == len(sections) else build_partial(message, text, text)
-
-
-def _by_items(items: list[Any]) -> ToolResponse | None:
-    """Read a list of numbered texts of which some are an error."""
-    if not 2 <= len(items) <= _MOST_SECTIONS or not all(isinstance(item, str) for item in items):
-        return None
-    found = [_NUMBERED.match(item[:_LINE]) for item in items]
-    if not all(found) or len({match["label"] for match in found if match}) != 1:
-        return None
-    failed = [match["failed"] for match in found if match and match["failed"]]
-    return build_partial(failed[0], "", items) if failed and len(failed) < len(items) else None

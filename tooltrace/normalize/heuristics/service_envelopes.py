@@ -6,57 +6,18 @@ An envelope is recognised by members that stand together in no other kind of ans
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
-from tooltrace.normalize.heuristics import service_forms
+from tooltrace.normalize.heuristics import structure
 from tooltrace.normalize.heuristics.error_members import describes_an_entity, has_data, is_empty, unknown_members
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase
-from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.member_reader import MemberReader, Readers
-from tooltrace.normalize.response_builders import build_error, build_partial, merge_context, read_error
+from tooltrace.normalize.response_builders import build_error, build_response, merge_context, read_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import guess_code_from_message, http_status, lookup_code, snake_case
-
-MEMBERS = ("ok", "id", "name", "error_code", "error", "message", "status")
-_ERROR_NAME = lazy(r"(?:[A-Z]\w{0,60})?(?:Error|Exception)")
-_CODE = lazy(r"[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+")
-_OF_A_JS_ERROR = frozenset({"name", "message", "stack", "cause", "code", "issues", "errno", "syscall"})
-_OF_AN_ID = frozenset({"id", "message", "request_id", "url"})
-_OF_A_CODE = frozenset({"error_code", "message", "details", "request_id"})
-
-
-def read_error_shape(_: dict[str, Any], members: MemberReader) -> ToolResponse | None:
-    """Read the forms of MongoDB, DigitalOcean, Etherscan, Databricks and PayPal, JavaScript's errors, and JSON-RPC 1."""
-    names, message = members.names(), members.get("message")
-    if members.get("ok") == 0 and isinstance(members.get("errmsg"), str) and "code" in names:
-        return _build(members, "errmsg", members.get("code_name"))
-    error = members.get("error")
-    if names == {"result", "error", "id"} and members.get("result") is None and isinstance(error, dict):
-        return build_error(**merge_context(read_error(error), {"id": members.get("id")}))
-    if not isinstance(message, str) or is_no_error_phrase(message):
-        return None
-    if message == "NOTOK" and isinstance(members.get("result"), str):
-        return _build(members, "result", None)
-    name, code, word = members.get("name"), members.get("error_code"), members.get("id")
-    if isinstance(name, str) and _ERROR_NAME.fullmatch(name) and names <= _OF_A_JS_ERROR:
-        return _build(members, "message", name)
-    if isinstance(name, str) and _CODE.fullmatch(name) and "debug_id" in names:
-        return _build(members, "message", name)
-    if isinstance(code, str) and _CODE.fullmatch(code) and names <= _OF_A_CODE:
-        return _build(members, "message", code)
-    if isinstance(word, str) and lookup_code(word) is not None and names <= _OF_AN_ID:
-        return _build(members, "message", word)
-    return None
-
-
-def _build(members: MemberReader, message: str, kind: Any) -> ToolResponse:
-    words = members.pop(message, only=str)
-    code = lookup_code(kind) if isinstance(kind, str) else None
-    return build_error(words, code, type=kind, context=members.remaining())
-
 
 _ZERO = frozenset({"0", "00000", "", "ok", "success", "succeed", "200"})
 
@@ -118,25 +79,53 @@ ENVELOPES = (
 )
 """Envelopes whose code states whether the request failed."""
 
+
+class Fact(NamedTuple):
+    """What a member of one service's answer says: that the request failed, or that something is missing."""
+
+    path: str
+    """Member, in snake case; with a dot, a member of a member."""
+    values: frozenset[str]
+    """Values that say so, in lower case; empty: any that is filled."""
+    beside: frozenset[str]
+    """Members of which one stands beside it in this service's answers alone."""
+    messages: tuple[str, ...] = ()
+    """Members with the message; the value itself if there is none."""
+    partial: bool = False
+
+
+_PLACES = frozenset({"html_attributions", "candidates", "predictions", "geocoded_waypoints", "routes", "rows"})
+_REFUSED = frozenset({"not_found", "invalid_request", "over_query_limit", "over_daily_limit", "request_denied"})
+_ANY: frozenset[str] = frozenset()
+FACTS = (
+    Fact("function_error", _ANY, frozenset({"payload"}), ("payload",)),  # AWS Lambda
+    Fact("found", frozenset({"false"}), frozenset({"index"})),  # Elasticsearch
+    Fact("status", _REFUSED, _PLACES, ("error_message",)),  # Google Maps
+    Fact("message", frozenset({"notok"}), frozenset({"result"}), ("result",)),  # Etherscan
+    Fact("data.error", _ANY, frozenset({"workflow_run_id"}), ("data.error",)),  # Dify
+    Fact("search_metadata.status", frozenset({"error"}), frozenset({"error"}), ("error",)),  # SerpApi
+    Fact("unprocessed_items", _ANY, frozenset({"response_metadata", "responses"}), partial=True),  # DynamoDB
+    Fact("unprocessed_keys", _ANY, frozenset({"response_metadata", "responses"}), partial=True),
+    Fact("timed_out", frozenset({"true"}), frozenset({"shards"}), partial=True),  # Elasticsearch
+    Fact("shards.failures", _ANY, frozenset({"hits"}), partial=True),
+)
+"""Members of single services that say what no structure says."""
+
 _NAMES = tuple({envelope.code for envelope in ENVELOPES})
 _LEAST_CODE = 100
 """Smallest number that is a service's own code where its only other member is a message."""
 _MESSAGES = ("message", "msg", "error_message", "errmsg", "error", "errors", "detail", "reason")
 _MARKERS = frozenset({"object", "error", "error_messages", "error_summary", "retry_after", "response"})
-_HEADS = ("base_resp", "header", "head", "base_response", "response_header")
+_HEADS = (
+    *("base_resp", "header", "head", "base_response", "response_header", "error_response", "gw_err_resp", "err_resp"),
+    *("error_resp", "fault", "queryresult", "item_not_found", "bad_request", "conflicting_request", "over_limit"),
+    *("compute_fault", "neutron_error", "identity_fault", "forbidden", "unauthorized"),
+)
 """Members that hold only the code and the message of an answer."""
 _HOLDERS = frozenset(
     {"output", *_HEADS, "status", "response", "response_metadata", "sys", "chart", "finance", "quote_summary", "sign"}
 )
 """Members that hold an error one level down, or stand beside the member that does."""
-_FAULTS = (
-    *("item_not_found", "bad_request", "conflicting_request", "over_limit", "compute_fault", "service_unavailable"),
-    *("bad_method", "forbidden", "unauthorized", "neutron_error", "identity_fault", "server_capacity_unavailable"),
-    *("error_response", "gw_err_resp", "err_resp", "error_resp", "fault"),
-)
-"""Only members that hold the code and the message of a fault: OpenStack, Youzan, Apigee."""
-_OF_AN_ERROR = frozenset({"code", "message", "type", "param", "status", "details", "request_id", "data", "retryable"})
-"""Members of an error object."""
 _FAILED = frozenset({"error", "err"})
 _GOOD_STATUS = frozenset({"ok", "zero_results", "success"})
 _GRPC = {
@@ -156,8 +145,8 @@ _GRPC = {
     Matches(
         members=(
             *_NAMES, "status", "object", "error", "error_messages", "error_summary", "retry_after", "response", "kind",
-            "data", "output", "base_resp", "msg", *MEMBERS, "chart", "finance", "quote_summary", "sign", "header", "head",
-            *_FAULTS, "response_metadata", "sys", *service_forms.MEMBERS,
+            "data", "output", *_HEADS, *{fact.path.partition(".")[0] for fact in FACTS}, "msg", "chart", "finance", "quote_summary", "sign", "header", "head",
+            "response_metadata", "sys",
         ),
     ),
 )  # fmt: skip
@@ -197,6 +186,32 @@ def _by_table(data: dict[str, Any], members: MemberReader) -> ToolResponse | Non
         members.pop(envelope.code)
         return _error(members.pop(message), code, members)
     return None
+
+
+def _by_fact(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
+    names = members.names()
+    for fact in FACTS:
+        value = _at(members, fact.path)
+        if (
+            is_empty(value)
+            or fact.beside.isdisjoint(names)
+            or (fact.values and str(value).casefold() not in fact.values)
+        ):
+            continue
+        said = next((words for path in fact.messages if isinstance(words := _at(members, path), str) and words), None)
+        if fact.partial:
+            return build_response("partial", "", data, reason=fact.path.replace("_", " "))
+        message = said or f"{fact.path}: {value}"
+        code = lookup_code(str(value)) or (ToolErrorCode.NOT_FOUND if fact.path == "found" else None)
+        return build_error(message, code, type=str(value), context=data)
+    return None
+
+
+def _at(members: MemberReader, path: str) -> Any:
+    """Return the member at ``path``; None if there is none, or an object where it ends differently."""
+    name, _, rest = path.partition(".")
+    value = members.get(name)
+    return value if not rest else _at(MemberReader(value), rest) if isinstance(value, dict) else None
 
 
 def _is_good(code: str | int) -> bool:
@@ -280,37 +295,7 @@ def _by_marker(data: dict[str, Any], members: MemberReader) -> ToolResponse | No
     if isinstance(members.get("retry_after"), int | float) and isinstance(members.get("message"), str):
         waits = not has_data(data) and len(data) <= 5
         return _named(members, "message", code=ToolErrorCode.RATE_LIMIT) if waits else None
-    return _by_error_member(data, members)
-
-
-def _by_error_member(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
-    """Read an ``error`` beside the other members of one service's answer, or with that service's own members."""
-    error = members.get("error")
-    if members.get("response") == "False" and isinstance(error, str):
-        return _named(members, "error")
-    if isinstance(error, str) and ("error_description" in members or "estimated_time" in members):
-        kind = members.pop("error") if "error_description" in members else None
-        return _named(members, "error_description" if kind else "error", kind=kind)
-    if isinstance(error, dict) and _is_coded(error) and not has_data(data):
-        if any(map(describes_an_entity, unknown_members(data))):  # the state of a job
-            return None
-        members.pop("error")
-        return build_error(**merge_context(read_error(error), members.remaining()))
-    if isinstance(error, dict) and members.names() <= {"error"} | _REQUEST:
-        return _by_table(error, MemberReader(error))
-    if isinstance(error, dict) and "root_cause" in error and isinstance(error.get("reason"), str):
-        members.pop("error")
-        error_fields = {**read_error(error), "message": error["reason"], "type": error.get("type")}
-        status = members.pop("status", only=int)
-        code = _worded(error.get("type")) or status
-        return build_error(**merge_context({**error_fields, "code": code}, members.remaining()))
     return None
-
-
-def _is_coded(error: dict[str, Any]) -> bool:
-    """Whether ``error`` has a message and a code, and nothing that says where a finding is."""
-    code, message = error.get("code"), error.get("message")
-    return isinstance(code, str | int) and bool(code) and isinstance(message, str) and set(error) <= _OF_AN_ERROR
 
 
 def _named(members: MemberReader, message: str, **error_fields: Any) -> ToolResponse | None:
@@ -373,8 +358,9 @@ def _by_head(members: MemberReader) -> ToolResponse | None:
         if not isinstance(head, dict):
             continue
         found = _by_table(head, MemberReader(head)) or _by_code_alone(head, MemberReader(head))
-        if found is not None:
-            return found
+        stated = structure.statement(head) if found is None else None
+        if found is not None or stated is not None:
+            return found if stated is None else build_error(**stated.reading)
     return None
 
 
@@ -424,47 +410,11 @@ def _by_code_alone(_: dict[str, Any], members: MemberReader) -> ToolResponse | N
     return _error(message, number, members)
 
 
-def _by_fault(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
-    """Read ``{"itemNotFound": {"message": …, "code": 404}}``: one member, named as the fault, with code and message."""
-    inner = members.get(*_FAULTS)
-    if len(data) != 1 or not isinstance(inner, dict):
-        return None
-    found = _by_table(inner, MemberReader(inner))
-    if found is not None:
-        return found
-    code, message = inner.get("code"), inner.get("message")
-    failed = http_status(code) or ("type" in inner and code is None)
-    return build_error(**read_error(inner)) if failed and isinstance(message, str) else None
-
-
-def _user_errors(data: dict[str, Any], members: MemberReader) -> ToolResponse | None:
-    """Read the ``userErrors`` of a GraphQL mutation, as Shopify returns them."""
-    payloads = members.get("data")
-    if not isinstance(payloads, dict):
-        return None
-    for name, payload in payloads.items():
-        errors = payload.get("userErrors") if isinstance(payload, dict) else None
-        if not isinstance(errors, list) or not errors or not all(_has_message(error) for error in errors):
-            continue
-        made = {key: value for key, value in payload.items() if key != "userErrors"}
-        if is_empty(made):
-            return build_error(errors[0]["message"], ToolErrorCode.INVALID_PARAM, context={name: payload})
-        return build_partial(errors[0]["message"], "", data)
-    return None
-
-
-def _has_message(error: Any) -> bool:
-    return isinstance(error, Mapping) and isinstance(error.get("message"), str)
-
-
 _READERS: Readers[Callable[[dict[str, Any], MemberReader], ToolResponse | None]] = (
     (frozenset(_NAMES), _by_table),
+    (frozenset({fact.path.partition(".")[0] for fact in FACTS}), _by_fact),
     (frozenset({"status"}), _by_status_word),
     (_MARKERS, _by_marker),
     (_HOLDERS, _nested),
     (frozenset({"msg", "message"}), _by_code_alone),
-    (frozenset({"data"}), _user_errors),
-    (frozenset(_FAULTS), _by_fault),
-    (frozenset(MEMBERS), read_error_shape),
-    *service_forms.READERS,
 )

@@ -29,16 +29,38 @@ from tooltrace.normalize.response_builders import build_error, build_partial, bu
 from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import guess_code_from_message, http_status, lookup_code, snake_case
 
-_ERRORS = ("error", "errors", "err", "exception", "fault", "error_message", "error_msg", "errmsg", "last_error")
+_ERRORS = (
+    "error",
+    "errors",
+    "user_errors",
+    "non_field_errors",
+    "error_messages",
+    "error_summary",
+    "err",
+    "exception",
+    "fault",
+    "error_message",
+    "error_msg",
+    "errmsg",
+    "last_error",
+)
 _STATES = ("status", "state", "result", "outcome", "type")
 _STATUSES = ("status_code", "http_status", "http_code", "status", "code", "error_code", "statuscode")
 _CODES = ("code", "error_code", "err_code", "errcode", "errno", "status_code", "error_type", "name", "reason", "type")
 _MESSAGES = ("message", "msg", "error_message", "detail")
 _FLAGS = ("success", "ok", "is_success", "succeeded")
+_WORDED_FLAGS = (*_FLAGS, "response")
+_FAILURE_FLAGS = ("failed", "is_error", "has_error", "did_error", "errored", "has_failed", "unreachable")
+_GOOD_NUMBERS = frozenset({0, 1, 200, 10000, 20000})
+_NUMBERS = ("code", "errno", "err_no", "errcode", "err_code", "error_code", "retcode", "status")
+_WORDS = ("code", "error_code", "errcode", "type", "kind", "id", "name", "status")
+"""Members in which a code may be in words."""
 _FAILED = frozenset({"error", "fail", "failed", "failure", "exception", "failed_with_error", "失败", "错误"})
 _WELL = frozenset({"ok", "success", "succeeded", "completed", "done", "running", "pending", "active", "partial"})
 _HOLDERS = frozenset({*DATA, "body", "payload", "meta", "metadata", "status", "error_response", "head", "header"})
 """Members whose object may state the failure of the object around it."""
+_ASIDE = frozenset({"extensions", "extra", "meta", "links", "warnings", "headers", "response_metadata"})
+"""Members that stand beside an answer and are none."""
 _CONTENT = ("content", "data", "result", "results", "output", "value", "text")
 """Members of an item that hold what the tool found for it."""
 _ROWS = ("results", "items", "responses", "data", "output", "outputs", "files", "documents", "operations", "records")
@@ -50,6 +72,8 @@ _OF_A_REQUEST = frozenset({"id", "index", "key", "source", "input", "request", "
 """Members of a record that an answer repeats from its request too."""
 _COUNTS = frozenset({"count", "total"})
 _MOST = 40
+_WORKED = lazy(r"(?i)(?<!un)(?<!not )success|(?<![不未])成功")
+"""Words of the message of a request that worked, whatever its number."""
 _FILE = lazy(r"\S+\.\w{1,5}")
 """A name of a file, which is no message."""
 _MOST_ROWS = 1000
@@ -66,7 +90,22 @@ class _Statement(NamedTuple):
 @builtin(
     "structure",
     "heuristic",
-    Matches(members=(*_ERRORS, *_STATES, *_STATUSES, *_CODES, *_ROWS, *_MESSAGES, "metadata"), arrays=True),
+    Matches(
+        members=(
+            *_ERRORS,
+            *_STATES,
+            *_STATUSES,
+            *_CODES,
+            *_ROWS,
+            *_MESSAGES,
+            *_WORDED_FLAGS,
+            *_FAILURE_FLAGS,
+            *_NUMBERS,
+            *_WORDS,
+            *_HOLDERS,
+        ),
+        arrays=True,
+    ),
 )
 def RULE(view: ResultView) -> ToolResponse | None:
     """Read an object that states its own failure, or a list whose items do."""
@@ -74,10 +113,10 @@ def RULE(view: ResultView) -> ToolResponse | None:
         return _of_rows(view.data, view.data)
     if not isinstance(view.data, dict) or not 0 < len(view.data) <= _MOST:
         return None
-    found = _statement(view.data)
+    found = statement(view.data)
     if found is not None:
         return _response(found)
-    if _states_success(view.data):
+    if _states_success(view.data) or {"body", "headers"} <= MemberReader(view.data).names():
         return None
     return _inside(view.data)
 
@@ -89,12 +128,50 @@ def _response(found: _Statement) -> ToolResponse:
     return build_error(**found.reading)
 
 
-def _statement(data: dict[str, Any]) -> _Statement | None:
+def statement(data: dict[str, Any]) -> _Statement | None:
+    """Return what ``data`` states of its own failure; None if it states none."""
     members = MemberReader(data)
     # A manual describes an error in the same words as a tool that reports it.
     if members.names() & _OF_A_LOG or {"message", "description"} <= members.names() or _flag(members) is True:
         return None
-    return _by_error(data, members) or _by_http_status(data, members) or _by_code(data, members)
+    readers = (_by_flag, _by_error, _by_http_status, _by_code, _by_number)
+    return next((found for read in readers if (found := read(data, MemberReader(data))) is not None), None)
+
+
+def _by_flag(data: dict[str, Any], members: MemberReader) -> _Statement | None:
+    """Read a flag that says that the call failed, and why."""
+    worded = members.get(*_WORDED_FLAGS)
+    denied = isinstance(worded, str) and worded.strip().casefold() in ("false", "no")
+    failed = members.get(*_FAILURE_FLAGS) is True or members.get(*_FLAGS) is False
+    answer = {name: value for name, value in data.items() if value is not worded}
+    if (
+        not (failed or denied)
+        or (denied and has_data(answer))
+        or unknown_members(data, (*_WORDED_FLAGS, *_FAILURE_FLAGS, "changed", "rc", "numpods"))
+    ):
+        return None
+    error = members.pop_nonempty("error", "errors", *MESSAGES)
+    return None if error is None else _Statement(_read(error, members))
+
+
+def _by_number(data: dict[str, Any], members: MemberReader) -> _Statement | None:
+    """Read a number that is no success beside a message, where the members for data are empty."""
+    code = members.get(*_NUMBERS)
+    number = int(code) if isinstance(code, str) and code.isascii() and code.isdigit() else code
+    if not isinstance(number, int) or isinstance(number, bool) or number in _GOOD_NUMBERS or 200 <= number < 400:
+        return None
+    message = members.get("errmsg", "err_msg", *_MESSAGES, "description")
+    empty = (
+        "data" in members.names()
+        or "result" in members.names()
+        or members.get("errno", "errcode", "err_code", "error_code") is not None
+    )
+    if not isinstance(message, str) or not empty or is_no_error_phrase(message) or _WORKED.search(message):
+        return None
+    if has_data(data) or unknown_members(data, ("errno", "errcode", "err_code", "err_no", "retcode", "err_msg", "ttl")):
+        return None
+    members.pop("errmsg", "err_msg", *_MESSAGES, "description"), members.pop(*_NUMBERS)
+    return _Statement({"message": message, "code": code, "context": members.remaining()})
 
 
 def _flag(members: MemberReader) -> bool | None:
@@ -121,14 +198,15 @@ def _by_error(data: dict[str, Any], members: MemberReader) -> _Statement | None:
     if name is None or _states_success(data):
         return None
     error = members.pop(name)
-    coded = isinstance(error, dict) and _is_coded(error)
+    coded = "error_description" in members.names() or (isinstance(error, dict) and _is_coded(error))
+    coded = coded or (isinstance(error, list) and all(isinstance(each, dict) and _is_coded(each) for each in error))
     spoken = isinstance(error, str) and " " in error.strip() and reports(error)
     first = snake_case(next(iter(data))) == name
     beside = unknown_members(data, (name,))
     entity, containers = _beside(data, name)
     # A code beside the message, or a sentence that stands first, is the answer's own, whatever stands beside it.
     allowed = _OF_A_REQUEST if coded else _COUNTS if spoken and first else frozenset()
-    if set(entity) - allowed or (containers and not (coded and _are_objects(data, containers))):
+    if set(entity) - allowed - ({"timestamp"} if coded else set()) or (containers and not coded):
         return None
     if (
         not (coded or spoken)
@@ -142,14 +220,10 @@ def _by_error(data: dict[str, Any], members: MemberReader) -> _Statement | None:
     if not answer:
         return _Statement(_read(error, members))
     value = data[answer[0]]
-    if beside or len(answer) > 1 or name != "error" or not isinstance(value, str | list | dict):
+    if beside or len(answer) > 1 or name not in ("error", "errors") or not isinstance(value, str | list | dict):
         return None
     members.pop(snake_case(answer[0]))
     return _Statement({"error": error, "context": members.remaining()}, value)
-
-
-def _are_objects(data: dict[str, Any], names: list[str]) -> bool:
-    return all(isinstance(value, dict) for name, value in data.items() if snake_case(name) in names)
 
 
 def _is_filled(error: Any) -> bool:
@@ -179,7 +253,7 @@ def _is_coded(error: dict[str, Any]) -> bool:
 
 
 def _message(members: MemberReader) -> str | None:
-    words = members.pop_nonempty(*MESSAGES, "title", "text", "faultstring", "error", only=str)
+    words = members.pop_nonempty(*MESSAGES, "title", "text", "faultstring", "error_msg", "errmsg", "error", only=str)
     return words if words is not None and not is_no_error_phrase(words) else None
 
 
@@ -207,14 +281,16 @@ def _by_http_status(data: dict[str, Any], members: MemberReader) -> _Statement |
 def _by_code(data: dict[str, Any], members: MemberReader) -> _Statement | None:
     """Read a code in words beside a message, ``{"code": "rest_no_route", "message": …}``, or a message and nothing else."""
     message = members.get(*_MESSAGES)
-    code = members.get("code", "error_code", "errcode", "type", "id")
+    named = next((name for name in _WORDS if isinstance(word := members.get(name), str) and is_failure_word(word)), "")
+    code = members.get(named) or members.get("code", "error_code", "errcode", "type", "id")
     if not isinstance(message, str) or is_no_error_phrase(message) or is_success_phrase(message):
         return None
     entity, containers = _beside(data)
     inner = members.get("data", "details")
-    status = _http_status_of(inner) if isinstance(inner, dict) else None
+    inner = inner if isinstance(inner, dict) else None
+    status = _http_status_of(inner) if inner is not None else None
     if (
-        set(entity) - {"id"}
+        set(entity) - {"id", named}
         or containers
         or has_data({name: value for name, value in data.items() if value is not inner})
     ):
@@ -234,9 +310,9 @@ def _by_code(data: dict[str, Any], members: MemberReader) -> _Statement | None:
         inner is not None or not (is_failure_word(code) or (lookup_code(code) is not None and reports(message)))
     ):
         return None
-    members.pop(*_MESSAGES), members.pop("code", "error_code", "errcode", "type", "id")
-    named = lookup_code(code) or (status if status is not None else _coded_by(code, message))
-    return _Statement({"message": message, "type": code, "code": named, "context": members.remaining()})
+    members.pop(*_MESSAGES)
+    standard = lookup_code(code) or (status if status is not None else _coded_by(code, message))
+    return _Statement({"message": message, "type": code, "code": standard, "context": members.remaining()})
 
 
 def _http_status_of(data: dict[str, Any]) -> Any:
@@ -258,11 +334,13 @@ def _read(error: Any, members: MemberReader) -> dict[str, Any]:
         reading["message"] = members.pop_nonempty(*MESSAGES, only=str) or words
     if reading.get("code") is None:
         reading["code"] = members.pop_nonempty("error_code", "errcode", "code", only=(str, int))
-    status = error.get("status") if isinstance(error, dict) else None
+    first = error[0] if isinstance(error, list) and error else error
+    status = first.get("status") if isinstance(first, dict) else None
     status = status if http_status(status) else members.get("status_code", "http_status", "status")
     if reading["code"] is None and http_status(status):
         reading["code"] = status
-    if reading["code"] is None and isinstance(error, dict) and are_fields(error):
+    of_fields = isinstance(error, dict) and are_fields(error)
+    if reading["code"] is None and reading.get("type") is None and (of_fields or _names_fields(error)):
         reading["code"] = ToolErrorCode.INVALID_PARAM
     if reading.get("type") is None:
         reading["type"] = members.pop_nonempty("error_type", "exception_type", "type", only=str)
@@ -271,17 +349,31 @@ def _read(error: Any, members: MemberReader) -> dict[str, Any]:
     return merge_context(reading, members.remaining())
 
 
-def _inside(data: dict[str, Any]) -> ToolResponse | None:
-    """Read a statement one level down, in the only object that the answer holds."""
-    filled = {name: value for name, value in data.items() if isinstance(value, list | dict) and not is_empty(value)}
+def _names_fields(error: Any) -> bool:
+    """Whether ``error`` lists messages about fields of the request."""
+    return isinstance(error, list) and all(isinstance(each, dict) and "field" in each for each in error)
+
+
+def _inside(data: dict[str, Any], depth: int = 1) -> ToolResponse | None:
+    """Read a statement in the only object that the answer holds, or in the only member of that."""
+    filled = {
+        name: value
+        for name, value in data.items()
+        if isinstance(value, list | dict) and not is_empty(value) and snake_case(name) not in _ASIDE
+    }
     if len(filled) != 1:
         return None
     ((name, value),) = filled.items()
     if isinstance(value, list):
         return _of_rows(value, data) if snake_case(name) in _ROWS else None
-    if snake_case(name) not in _HOLDERS or any(map(describes_an_entity, unknown_members(data, (snake_case(name),)))):
+    alone = len(data) == 1
+    if not alone and (
+        snake_case(name) not in _HOLDERS or any(map(describes_an_entity, unknown_members(data, (snake_case(name),))))
+    ):
         return None
-    found = _statement(value)
+    found = statement(value)
+    if found is None and depth and (alone or snake_case(name) in _HOLDERS) and len(value) == 1:
+        return _inside(value, depth - 1)
     if found is None or found.partial is not None:
         return None
     rest = {other: each for other, each in data.items() if other != name}
@@ -298,7 +390,7 @@ def _of_rows(rows: list[Any], data: Any) -> ToolResponse | None:
     failed = [
         found for row, members in zip(rows, readers, strict=True) if (found := _failed_row(row, members)) is not None
     ]
-    flagged = all(_flag(members) is not None for members in readers)
+    flagged = all(_flag(members) is not None or isinstance(members.get(*_FAILURE_FLAGS), bool) for members in readers)
     if not failed or (not flagged and any(_flag(members) is not None for members in readers)):
         return None
     if len(failed) < len(rows):
@@ -313,6 +405,8 @@ def _of_rows(rows: list[Any], data: Any) -> ToolResponse | None:
 
 def _failed_row(row: dict[str, Any], members: MemberReader) -> dict[str, Any] | None:
     """Return the error of an item that failed, by its flag or by its error; None for an entity."""
+    if http_status(members.get("status")) and "body" in members.names():
+        return {"message": None, "code": members.get("status"), "context": members.remaining()}
     flag = _flag(members)
     entity = [
         name
@@ -321,9 +415,15 @@ def _failed_row(row: dict[str, Any], members: MemberReader) -> dict[str, Any] | 
     ]
     if flag is True or entity:
         return None
+    if flag is None and members.get(*_FAILURE_FLAGS) is True:
+        flag = False
     if flag is False:
         error = members.pop_nonempty("error", "errors", "error_message", "failure", "message", "msg", "detail")
         return None if error is None else _read(error, members)
+    word = members.get("error_code", "code", "status_code")
+    if isinstance(word, str) and (is_failure_word(word) or lookup_code(word)) and not unknown_members(row):
+        found = _by_code({**row, "code": word}, MemberReader({**row, "code": word}))
+        return found.reading if found is not None else None
     error = members.pop("error", "error_message")
     if not _is_filled(error) or members.get(*_CONTENT):
         return None
