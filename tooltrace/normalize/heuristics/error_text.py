@@ -59,6 +59,8 @@ _LONGEST_LEAD = 240
 
 _STDERR = lazy(r"\[?(?:stderr|STDERR)\]?:?\s*\n(?=\S)")
 """Caption of a command that printed nothing but errors."""
+_GROUP = "+ Exception Group Traceback"
+_OF_A_GROUP = lazy(r"^ *\| (?P<type>[\w.]*ExceptionGroup): (?P<message>.+)$", re.MULTILINE)
 _TRACEBACK = "Traceback (most recent call last):"
 _WRAPPED = lazy(r"[(\[]((?!Empty|No )[A-Z][^()\[\]\n]{8,300})[)\]]")
 _RETRY_PROMPT = lazy(
@@ -94,6 +96,8 @@ def read_text(text: str) -> ToolResponse | None:
     captioned = _STDERR.match(words)
     if captioned is not None:
         return read_text(words[captioned.end() :])
+    if words.startswith(_GROUP):
+        return _group(words, text)
     if _TRACEBACK in words[:_LONGEST_LEAD]:
         return _traceback(words, text)
     return _of_a_program(words, text) or (_message(words, text) if len(words) <= LONGEST else None)
@@ -302,6 +306,12 @@ def _restates(lead: str, words: str) -> bool:
     """Whether ``lead`` is one line that ends with the message of the traceback, as in "Error: " and the message."""
     message = words.rpartition("\n")[2].partition(": ")[2].strip()
     return bool(message) and "\n" not in lead and lead.endswith(f": {message}")
+
+
+def _group(words: str, text: str) -> ToolResponse | None:
+    """Return an exception group that Python printed, with the message in its first line."""
+    match = _OF_A_GROUP.search(words)
+    return build_error(match["message"], type=match["type"], text=text) if match else None
 
 
 def _first_flush(lines: list[str], start: int) -> int:
