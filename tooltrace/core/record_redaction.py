@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from tooltrace.core.fields import Field, fields_of
 from tooltrace.core.records import RECORD_TYPES, Begun, Record, ToolCall
+from tooltrace.redact.known_values import KnownValues
 from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.sanitizer import Sanitizer
@@ -28,6 +29,25 @@ OWN_TEXTS: Final = {
 """Those that may have a text of a tool, a user or another program in a record that this process makes."""
 
 
+CONTENT_TEXTS: Final = {
+    kind: frozenset(
+        name for name, field in fields.items() if field.about.content or field.about.prose or name == "attributes"
+    )
+    for kind, fields in OWN_TEXTS.items()
+}
+"""Those in which a secret of another field may stand. A name or an id that is one stays, because records are joined by it."""
+
+
+def remove_known(kind: type[Any], fields: dict[str, Any], known: KnownValues) -> bool:
+    """Remove the ``known`` secrets from the ``fields`` of a record; return whether a field had one."""
+    changed = False
+    for name in CONTENT_TEXTS[kind]:
+        value = fields.get(name)
+        if isinstance(value, str) and (safe := known.removed_from(value)) != value:
+            fields[name], changed = safe, True
+    return changed
+
+
 def redact_record(record: _R, redactions: Sequence[Redaction], limit: int) -> _R:
     """Return ``record``, which this process has made of texts that are not redacted, without secrets."""
     return cast("_R", redact_fields(record, OWN_TEXTS[type(record)], redactions, limit))
@@ -44,6 +64,8 @@ def redact_fields(record: Record, fields: dict[str, Field], redactions: Sequence
         return record
     sanitizer = Sanitizer(redactions, limit)
     redacted = {name: redact_field(sanitizer, fields[name], value) for name, value in texts.items()}
+    if sanitizer.removed:
+        remove_known(type(record), redacted, KnownValues(sanitizer.removed))
     changed: dict[str, Any] = {name: value for name, value in redacted.items() if value != texts[name]}
     if isinstance(record, ToolCall | Begun) and changed:
         changed |= _marks(record, sanitizer)

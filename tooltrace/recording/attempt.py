@@ -52,6 +52,10 @@ class Attempt(ToolSpan):
     """Whether the attempt has ended and waits for the end of ``outer``."""
     runs_again: bool = False
     """Whether the tool was executed again after ``inner`` had ended."""
+    around: Attempt | None = None
+    """The attempt in which this one began, until its record is made."""
+    secrets: frozenset[str] | None = None
+    """What was removed from the record, and from those around it; None where the record is not made."""
     linked_by: str | None = None
     """The retry library by which the attempt is known to be a retry."""
     started: int = 0

@@ -13,6 +13,7 @@ from tooltrace.core.lru import LruMap
 from tooltrace.core.records import Message, ToolCall
 from tooltrace.normalize import Rule
 from tooltrace.normalize.engine import apply_rules
+from tooltrace.recording.known_secrets import without_secrets
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.token_count import count_tokens
 from tooltrace.recording.tool_spec import ToolSpec
@@ -123,6 +124,7 @@ class ModelMessage:
             redactions.append(self.spec.redact)
         text = fix_unicode(self.text)
         safe = Sanitizer(redactions, max(len(text), 1)).sanitize_text("seen_text", text) or ""
+        safe = without_secrets(self.span_id, safe)
         capture = (self.spec and self.spec.capture) or self.settings.capture
         names = Sanitizer(redactions, self.settings.field_limit)
         return Message(

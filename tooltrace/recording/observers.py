@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _SHARED = (
     "trace_id", "span_id", "parent", "trace_flags", "trace_state", "start", "pipeline", "call_id", "number", "use", "linked_by",
-    "flags",
+    "flags", "around",
 )  # fmt: skip
 
 

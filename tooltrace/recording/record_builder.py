@@ -24,6 +24,7 @@ from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.otel import attributes as names
 from tooltrace.recording.cancellation import CANCELLED, TIMEOUT
+from tooltrace.recording.known_secrets import remove_secrets
 from tooltrace.recording.lazy_results import HANDED_OVER, is_lazy
 from tooltrace.recording.reading import decisive, of_stream, read_response, snapshot_response
 from tooltrace.recording.retryable import with_retryable
@@ -193,6 +194,7 @@ def build_record(attempt: Attempt) -> ToolCall:
     if attempt.custom_attributes is not None or settings.attributes:
         _add_custom_attributes(attempt, sanitizer, fields)
     _redact_names(sanitizer, fields)
+    remove_secrets(attempt, sanitizer, fields)
     _add_removals(attempt, sanitizer, fields)
     # the tokens of a part would pass for those of the whole result
     if settings.tokens is not None and not fields.get("truncated"):

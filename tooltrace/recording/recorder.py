@@ -127,6 +127,8 @@ class Recorder:
             attempt = _begin_attempt(spec, settings, context, started_ns)
             if span_id:
                 attempt.span_id = span_id
+            if otel and type(enclosing := otel.get(SPAN_KEY)) is Attempt:
+                attempt.around = enclosing
             attributes = spec.start_attributes if context.agent is None else _with_agent(spec, context.agent)
             try:
                 provider = settings.tracer_provider or global_provider()
@@ -400,6 +402,7 @@ class Recorder:
     def _end_alone(self, attempt: Attempt, outer: Attempt) -> None:
         """End ``attempt``, which began inside ``outer`` and was no execution of it, as a child."""
         observers.separate(attempt)
+        attempt.around = outer
         try:
             self._pipeline.start(attempt, attempt.spec.start_attributes, span_context(outer))
         except BaseException as error:  # as in begin

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
+from itertools import islice
 from typing import Any
 
 import orjson
 
 from tooltrace.faults import pass_on_signal
+from tooltrace.redact.known_values import MAX_VALUES, removed_values
 from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.pruning import Pruning
 from tooltrace.redact.redaction import Redaction
@@ -22,7 +24,7 @@ MAX_PARSED_JSON = MAX_JSON
 class Sanitizer:
     """The redaction and size limits for the fields of one call, with a record of what was removed."""
 
-    __slots__ = ("clean", "cut", "limit", "parsed", "redacted", "redactions", "seen", "sizes")
+    __slots__ = ("clean", "cut", "limit", "parsed", "redacted", "redactions", "removed", "seen", "sizes")
 
     def __init__(self, redactions: Sequence[Redaction], limit: int, clean: bool = False) -> None:
         self.redactions = redactions
@@ -32,6 +34,8 @@ class Sanitizer:
         self.parsed: tuple[Snapshot, Any] = None, None
         """A snapshot that was parsed before, and its data, which no rule of a user has seen."""
         self.redacted = False
+        self.removed: set[str] = set()
+        """Texts that were removed and are secrets only, see :mod:`tooltrace.redact.known_values`."""
         self.seen: set[str] = set()
         """Names of the fields that this sanitizer has read."""
         self.sizes: dict[str, int] = {}
@@ -100,7 +104,7 @@ class Sanitizer:
         if not self.clean:
             for redaction in self.redactions:
                 safe = redaction.redact_text(safe)
-            self.redacted = self.redacted or safe != text
+            self._note(text, safe)
         return safe
 
     def _redact(self, field: str, value: Any) -> tuple[Any, bool]:
@@ -117,8 +121,16 @@ class Sanitizer:
         except BaseException as error:  # whatever a user's redaction raises, the unredacted field must not be stored
             pass_on_signal(error)
             safe = None
-        self.redacted = self.redacted or (safe is not value and safe != value)
+        self._note(value, safe)
         return safe, safe is None and value is not None
+
+    def _note(self, before: Any, after: Any) -> None:
+        """Note that ``after`` is what was left of ``before``."""
+        if after is before or after == before:
+            return
+        self.redacted = True
+        if len(self.removed) < MAX_VALUES:
+            self.removed.update(islice(removed_values(before, after), MAX_VALUES))
 
     def _truncate_leaves(self, value: Any) -> Any:
         """Return ``value`` with each text cut to little more than the limit: the rest could not be stored anyway."""
@@ -143,5 +155,5 @@ class Sanitizer:
         if not self.clean:
             for redaction in self.redactions:
                 safe = redaction.redact_text(safe)
-            self.redacted = self.redacted or safe != front
+            self._note(front, safe)
         return safe if parses_all else safe[:-MARGIN]
