@@ -30,6 +30,7 @@ from tooltrace.analysis.dimensions import DIMENSIONS
 from tooltrace.analysis.header import GROUPS, UNITS
 from tooltrace.analysis.reasoning import describe
 from tooltrace.cli import cli
+from tooltrace.core.begun import Begun
 from tooltrace.core.fields import attributes_of, content_of
 from tooltrace.core.records import Correction, Gate, Loss, Message, Outcome, Record, SavedQuery, Span, ToolCall
 from tooltrace.otel.catalog import ATTRIBUTES, SOURCES, Attribute, Signal
@@ -53,6 +54,7 @@ TABLES: dict[str, type[Record] | None] = {
     "messages": Message,
     "spans": Span,
     "model_spans": None,
+    "begun": Begun,
     "saved_queries": SavedQuery,
     "losses": Loss,
 }
