@@ -60,6 +60,7 @@
 --   too_few       mark                attempts < min_n, or fewer than 5 clusters of several attempts: read the interval, not the rate
 --   unread        aside               attempts that returned, where nothing states whether they worked; counted as not failed
 --   heuristic     aside               failures that a heuristic rule found, by words or shapes
+--   asked         aside               attempts that the model asked for, whatever became of them: attempts and all that are left out
 -- verdict: max(call_low) {group} fails most: {call_rate} of {calls:call} ({call_low} to {call_high}), {rate} of
 --   {attempts:attempt}.
 -- next: query errors --tool {tool}
@@ -86,7 +87,8 @@ SELECT
     sum(refused) AS refused,
     sum(started) - sum(n) - sum(cancelled) - sum(abandoned) - sum(paused) - sum(declined) - sum(expired) - sum(refused) AS unreported,
     sum(unread) AS unread,
-    sum(heuristic) AS heuristic
+    sum(heuristic) AS heuristic,
+    sum(started) AS asked
 FROM (
     -- one row for each group and cluster
     SELECT

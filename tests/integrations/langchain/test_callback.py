@@ -269,3 +269,33 @@ def test_an_interrupt_of_langgraph_waits_for_input_until_the_run_is_resumed(
     assert (paused.call_id, paused.ending, paused.conversation_id) == ("c1", "paused", "chat")
     assert (resumed.call_id, resumed.status, resumed.attempt) == ("c1", "success", 1)
     check_review(store, paused, resumed, "input")
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+def test_a_tool_that_an_agent_does_not_have_is_refused(installed: None, store: Path, calls: Calls, how: str) -> None:
+    pytest.importorskip("langgraph")
+    from langchain.agents import create_agent
+    from langchain_core.language_models import FakeMessagesListChatModel
+    from langchain_core.messages import AIMessage
+
+    class Model(FakeMessagesListChatModel):
+        def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+            return self
+
+    wanted = [asked("add", {"a": 1, "b": 2}, "c1"), asked("teleport", {"to": "Mars"}, "c2")]
+    agent = create_agent(Model(responses=[AIMessage("", tool_calls=wanted), AIMessage("done")]), [add], name="clerk")
+    question: Any = ({"messages": [("user", "go")]}, {"configurable": {"thread_id": "chat"}})
+    state = agent.invoke(*question) if how == "invoke" else asyncio.run(agent.ainvoke(*question))
+    ran, refused = sorted(calls(), key=lambda call: call.call_id)
+    assert (ran.tool, ran.status) == ("add", "success")
+    assert (refused.tool, refused.call_id, refused.conversation_id) == ("teleport", "c2", "chat")
+    assert (refused.ending, refused.status, refused.code, data(refused.arguments)) == (
+        "refused",
+        None,
+        "NOT_FOUND",
+        {"to": "Mars"},
+    )
+    told = next(message.content for message in state["messages"] if getattr(message, "tool_call_id", None) == "c2")
+    assert messages(store)["c2"] == told
+    row = tt.query("failure_rate", tool="teleport").select("asked", "attempts", "failures", "refused").rows
+    assert row == [(1, 0, 0, 1)]

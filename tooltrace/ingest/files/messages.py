@@ -20,6 +20,7 @@ from tooltrace.core.records import ToolCall
 from tooltrace.ingest.call_builder import NO_RESULT, ExternalCall, build_call, stable_id
 from tooltrace.ingest.files.moments import moment_ns
 from tooltrace.ingest.files.reader import Format, TraceFile, parsed
+from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.recording.call_numbers import CallNumbers
 from tooltrace.recording.settings import Settings
 
@@ -100,6 +101,10 @@ def _items_of(value: Any) -> list[Any] | None:
     return [item for each in lists for item in each] if lists else None
 
 
+_ORPHANED: Final = ExceptionSummary("ORPHANED", "", "the conversation went on without a result of this call", None)
+"""Why a call that a model asked for did not run, as far as a conversation says."""
+
+
 @dataclass(slots=True)
 class _Request:
     """A call that the model asked for, and its result once that is read."""
@@ -112,6 +117,8 @@ class _Request:
     occurrence: int
     """How often the call's id has occurred."""
     result: Any = NO_RESULT
+    followed: bool = False
+    """Whether another message of the model or of the user follows."""
 
 
 class _Conversation:
@@ -130,6 +137,9 @@ class _Conversation:
 
     def add(self, item: dict[str, Any]) -> None:
         """Read one message or item: the calls that it requests, and the results that it holds."""
+        if item.get("role") in ("assistant", "user") and not _has_results(item):
+            for request in self._requests:
+                request.followed = True
         self._add_message(item)
         self._add_part(item, item)
         content = item.get("content")
@@ -142,6 +152,8 @@ class _Conversation:
         start = _time_of(self._around) or self._changed_ns
         for place, request in enumerate(self._requests):
             start = request.at_ns or start + _STEP_NS
+            # the conversation went on without a result of the call, or its end is not known
+            is_left = request.result is NO_RESULT and request.followed
             # a call id names a call within its conversation only, and a model may use one again
             identity = (NAME, self._id, request.call_id or place, request.occurrence, request.tool)
             yield ExternalCall(
@@ -155,7 +167,8 @@ class _Conversation:
                 agent=request.agent,
                 arguments=request.arguments,
                 result=request.result,
-                ending="abandoned" if request.result is NO_RESULT else "returned",
+                error=_ORPHANED if is_left else None,
+                ending="refused" if is_left else None if request.result is NO_RESULT else "returned",
             )
 
     def _add_message(self, message: dict[str, Any]) -> None:
@@ -208,6 +221,13 @@ class _Conversation:
             self._ask(tool or "unknown", call_id, None, message)
         if waiting := self._waiting.get(key):
             waiting.pop().result = result
+
+
+def _has_results(message: dict[str, Any]) -> bool:
+    """Whether ``message`` holds results, as those of Anthropic's user do, and further calls of the same turn."""
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else ()
+    return any(str(_dict(block).get("type")).endswith("tool_result") for block in blocks)
 
 
 def _dict(value: Any) -> dict[str, Any]:

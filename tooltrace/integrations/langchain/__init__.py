@@ -32,17 +32,21 @@ __all__ = ["FRAMEWORK", "ReviewMiddleware", "ToolTraceCallbackHandler", "install
 
 FRAMEWORK = "langchain_core"
 _HANDLER = f"{__name__}.handler"
+_TOOL_NODE = f"{__name__}.tool_node"
 
 
 def install() -> None:
     """Record the tools of every run; a second call has no effect. Raises ImportError if LangChain is not installed."""
     import_module(_HANDLER).process_handler().on = True
+    import_module(_TOOL_NODE).install()
 
 
 def remove() -> None:
     """Stop recording. LangChain cannot unregister a handler: it remains, and ignores every run."""
     if _HANDLER in sys.modules:
         sys.modules[_HANDLER].process_handler().on = False
+    if _TOOL_NODE in sys.modules:
+        sys.modules[_TOOL_NODE].remove()
 
 
 def __getattr__(name: str) -> Any:
