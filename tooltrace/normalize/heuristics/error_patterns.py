@@ -22,6 +22,8 @@ RUNTIME = any_of("runtime")
 """Whole lines that are the message of an exception of a runtime, a database, a browser or a proxy."""
 NOT_A_REPORT = any_of("not_a_report", re.IGNORECASE)
 """Beginnings of texts that explain an error, tell of one, or report that nothing was found."""
+OTHER_LANGUAGES = any_of("other_languages")
+"""First lines that report the tool's own failure, in languages other than English and Chinese."""
 CHINESE_OPENING = any_of("chinese")
 """First lines that report the tool's own failure, in Chinese."""
 NOT_A_CHINESE_REPORT = any_of("not_a_chinese_report")

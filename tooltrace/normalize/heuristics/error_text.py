@@ -34,6 +34,7 @@ from tooltrace.normalize.heuristics.error_patterns import (
     OFFERS,
     ONE_LINERS,
     OPENING,
+    OTHER_LANGUAGES,
     PREFIXES,
     RUNTIME,
     SENTENCES,
@@ -192,6 +193,12 @@ def _reports_failure(opening: str, words: str) -> bool:
         if CHINESE_OPENING.fullmatch(simple):
             return True
     if RUNTIME.fullmatch(opening) or programs.report_of(opening) is not None:
+        return True
+    if (
+        len(words) <= _LONGEST_CLAUSE
+        and len(words.split(maxsplit=1)) + (not words.isascii()) > 1
+        and OTHER_LANGUAGES.fullmatch(opening)
+    ):
         return True
     # The patterns expect a capital; tools often begin a message in lower case.
     opening = opening[:1].upper() + opening[1:]

@@ -16,7 +16,12 @@ _WORDS = (
     "sorry http sql ora- msg_ out_of ran_out directory read-only disall dumped incorrect empty went enough "
     "terminat uncaught thread e: make yarn pnpm gyp pattern exhausted throttl oom return usage daemon raise "
     "command < disab already expected please_ kindly_ need_to fehl support reached too_ peer stopped_due trunc "
-    "clipp corrupt apply lacks cut_off omit incompl partial showing displaying shown {' null"
+    "clipp corrupt apply lacks cut_off omit incompl partial showing displaying shown {' null "
+    "nicht no_se no_fue no_es no_hay no_existe échou échec erreur não impossib ningún falló fallid inválid desconocid non_ permis negado négat nelze nepoda udało można "
+    "znalezion istnieje niepo niepr neznám neplat neexist nenalez selhal zlyhal chyb niet mislukt geen ongeldig onbekend inte ikke ikkje misslyck mislyk "
+    "ogilt ugyld okän ukjent ukend virhe ei_ epäonn tuntem hata geçersiz bilinm amadı emedi amıyor emiyor başarısız hiba nem_ sikertelen eroare nu_ eșu "
+    "gagal tidak galat ralat lỗi không thất keine zeitüb schlug ungült unbek zugriff no_s introuv inconnu invalide inattendu trobat vàlid "
+    "existe già existiert accès accesso acesso acceso denegad verweig espera_agotado sconosc"
 )
 """Parts of words in lower case, with an underscore for a space; every report in English has one."""
 _SIGNS_OF_RUNTIMES = (
@@ -39,7 +44,7 @@ _SIGNS_OF_RUNTIMES = (
 _HINTS = tuple(word.replace("_", " ") for word in _WORDS.split())
 # Signs that contain one of the words above need no search of their own.
 _OF_RUNTIMES = tuple(sign for sign in _SIGNS_OF_RUNTIMES if not any(hint in sign for hint in _HINTS))
-_SIGNS = r"[\x{2600}-\x{27bf}\x{2e80}-\x{10ffff}\x{0400}-\x{06ff}]"
+_SIGNS = r"[\x{2600}-\x{27bf}\x{2e80}-\x{10ffff}\x{0370}-\x{06ff}\x{0e00}-\x{0e7f}]"
 """Letters of other scripts, and signs such as a cross."""
 _STATUS = r"[45][0-9][0-9]"
 _ANYWHERE = f"{alternatives(_HINTS)}|{_STATUS}|{_SIGNS}"

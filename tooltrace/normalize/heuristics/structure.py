@@ -296,7 +296,9 @@ def _by_code(data: dict[str, Any], members: MemberReader) -> _Statement | None:
     ):
         return None
     if not isinstance(code, str) or " " in code:
-        alone = not unknown_members(data) and len(data) <= 2 and inner is None
+        # An empty list beside a message is a search that found nothing.
+        lists = any(isinstance(value, list) for value in data.values())
+        alone = not unknown_members(data) and len(data) <= 2 and inner is None and not lists
         words = (
             read_text(message)
             if alone and (code is None or isinstance(code, int)) and members.get("status") is None
