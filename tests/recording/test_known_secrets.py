@@ -84,6 +84,19 @@ def test_words_numbers_and_paths_stay_elsewhere(calls: Calls, value: str, is_sec
     assert call.text == ("about [redacted], too" if is_secret else f"about {value}, too")
 
 
+def test_without_content_an_error_keeps_no_secret_of_the_arguments(store: Path, calls: Calls) -> None:
+    tt.configure(store=store, capture="metadata")
+
+    @tt.trace_tool
+    def login(password: str) -> None:
+        raise PermissionError(f"with {password} refused")
+
+    with pytest.raises(PermissionError):
+        login(SECRET)
+    (call,) = calls()
+    assert (call.error_message, call.arguments, call.redacted) == ("with [redacted] refused", None, True)
+
+
 def test_values_of_names_that_are_no_secrets_stay(calls: Calls) -> None:
     given = {
         "cookie_policy": "strict-same-site-1",

@@ -30,10 +30,11 @@ _by_span: LruMap[Secrets] = LruMap(1000)
 
 def remove_secrets(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
     """Remove the secrets known of ``attempt``, of the attempts before it and of those around it from its ``fields``."""
-    if attempt.around is None and attempt.use is None and not sanitizer.removed:  # most attempts
+    hidden = NOTHING if attempt.captures_content else _in_arguments(attempt)
+    if attempt.around is None and attempt.use is None and not sanitizer.removed and not hidden:  # most attempts
         attempt.secrets = NOTHING
         return
-    known = _around(attempt).union(sanitizer.removed)
+    known = _around(attempt).union(sanitizer.removed, hidden)
     if attempt.use is not None and (known or attempt.use.secrets):
         attempt.use.secrets = known = known | attempt.use.secrets if len(known) < MAX_VALUES else known
     attempt.secrets, attempt.around = known, None

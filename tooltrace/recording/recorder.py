@@ -141,7 +141,8 @@ class Recorder:
                 report_fault("export", lost=0)
                 # the call is recorded all the same; only its span is not exported
                 pipeline_for(None).start(attempt, attributes, otel)
-            if arguments is not None and attempt.captures_content:
+            # without content too: they show which texts are secrets, and which call is a retry
+            if arguments is not None:
                 attempt.arguments = snapshot(arguments, settings.field_limit)
             if call_id is not None or _last_failed() is not None or announcing_libraries:  # it may be a retry
                 self._identify_call(attempt, call_id, number, known, arguments)
