@@ -183,6 +183,7 @@ def test_a_stop_is_answered_by_the_attempt_that_another_process_goes_on_with(eng
         later(again, status=None, ending="paused"),
         later(elsewhere, conversation_id="another"),
         later(unnamed),
+        later(again, first_span_id="0" * 16),  # the id names another call by then
         later(twice),
         Gate(**{**msgspec.structs.asdict(asked(twice)), "decision": "declined", "answered_at": twice.started_at}),
     )

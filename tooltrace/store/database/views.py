@@ -180,7 +180,7 @@ LEFT JOIN (
         ON later.call_id = stopped.call_id AND later.tool = stopped.tool AND later.conversation_id = stopped.conversation_id
     WHERE stopped.ending = 'paused' AND stopped.span_id IN (SELECT span_id FROM gate_events)
       AND (coalesce(later.ending, '') NOT IN ('paused', 'refused') OR later.code = 'BLOCKED') AND later.call_id IN (SELECT call_id FROM gate_events)
-      AND later.started_at >= stopped.started_at
+      AND later.started_at >= stopped.started_at AND coalesce(later.first_span_id = stopped.first_span_id, later.first_span_id IS NULL)
     GROUP BY stopped.span_id
 ) AS n ON n.stopped_span = g.span_id
 WHERE g.row_no = 1
