@@ -20,6 +20,7 @@ def missing(language: str) -> list[str]:
     for name, query in catalogue().items():
         wanted.append(f"question.{name}")
         wanted += [f"about.{name}"] * bool(query.header.about) + [f"verdict.{name}"] * bool(query.header.verdict)
+        wanted += [f"also.{name}"] * bool(query.header.also)
     return [key for key in wanted if key not in translated]
 
 

@@ -6,8 +6,8 @@
 -- window, which end at `until`: 1 h and 5 min with factor 14.4, 6 h and 30 min with factor 6, 3 d and 6 h with factor 1. The
 -- long window shows that the problem is worth an alert, the short one that it continues. A row alerts if both burns are
 -- above the factor and the long window has at least min_failures failures. A failure is a finished attempt with status
--- 'error'. If a window has no finished attempts, its burn is NULL and the row does not alert. Every tool with an attempt
--- before `until` is listed.
+-- 'error', or one that was cut off: by a deadline, lost, or a stream left before its first item. If a window has neither these nor
+-- finished attempts, its burn is NULL and the row does not alert. Every tool with an attempt before `until` is listed.
 --
 -- An alert compares numbers, and is not a statistical test: it counts attempts, so one conversation with many failures can
 -- cause it, and a tool whose failure rate is near its budget alerts often by chance. Its false alarms were not measured.
@@ -32,21 +32,22 @@
 --   factor          ratio            a burn above this factor alerts
 --   burn            ratio            the smaller burn of the two windows; NULL if one of them is empty
 --   alerting        flag             burn > factor and failures >= min_failures
---   attempts        count            finished attempts of the whole history in the long window
+--   attempts        count            finished or cut off attempts of the whole history in the long window
 --   failures        count            failures of the group in the long window
 --   burn_long       ratio            failures / attempts / (1 - objective)
 --   burn_low        low(burn_long)   95 % interval of burn_long
 --   burn_high       high(burn_long)  95 % interval of burn_long
---   short_attempts  count            finished attempts of the whole history in the short window
+--   short_attempts  count            finished or cut off attempts of the whole history in the short window
 --   short_failures  count            failures of the group in the short window
 --   burn_short      ratio            short_failures / short_attempts / (1 - objective)
 --   short_low       low(burn_short)   95 % interval of burn_short
 --   short_high      high(burn_short)  95 % interval of burn_short
---   left_out        aside            attempts of the group in the long window that did not finish
+--   cut_off         aside            failures of the long window that were cut off
+--   left_out        aside            other attempts of the group in the long window that did not finish
 --   refused         aside            attempts left out: refused, the tool was not run
---   quiet           mark             the long or the short window has no finished attempt of the history: the burn is unknown
+--   quiet           mark             the long or the short window has no such attempt of the history: the burn is unknown
 --   too_few         mark             attempts < min_n, or they are from fewer than 5 clusters: read the interval
---   clusters        count            conversations with finished attempts of the history in the long window, or traces without a conversation
+--   clusters        count            conversations with attempts of the history in the long window, or traces without a conversation
 --   design_effect   ratio            attempts for each independent one that burn_long is as precise as
 -- important: windows, burn, alerting, attempts, failures, burn_long
 -- hidden: failures, short_failures
@@ -61,6 +62,7 @@ SELECT
     window_s,
     sum(n) AS group_n,
     sum(f) AS failures,
+    sum(cut) AS cut_off,
     sum(left_out) AS left_out,
     sum(refused) AS refused,
     -- the products with all attempts of the cluster: added up over the groups of a history, they are the sums over clusters
@@ -76,9 +78,10 @@ FROM (
             {by},
             cluster,
             window_s,
-            count(*) FILTER (WHERE finished) AS n,
-            count(*) FILTER (WHERE failed) AS f,
-            count(*) FILTER (WHERE NOT finished AND coalesce(ending, '') <> 'refused') AS left_out,
+            count(*) FILTER (WHERE finished OR cut_off) AS n,
+            count(*) FILTER (WHERE failed OR cut_off) AS f,
+            count(*) FILTER (WHERE cut_off) AS cut,
+            count(*) FILTER (WHERE NOT finished AND NOT cut_off AND coalesce(ending, '') <> 'refused') AS left_out,
             count(*) FILTER (WHERE ending = 'refused') AS refused
         FROM facts
         CROSS JOIN (
@@ -89,7 +92,7 @@ FROM (
         GROUP BY ALL
         UNION ALL
         -- every group with an attempt before the end
-        SELECT DISTINCT {by}, NULL, 0, 0, 0, 0, 0
+        SELECT DISTINCT {by}, NULL, 0, 0, 0, 0, 0, 0
         FROM facts
         WHERE {window} AND started_at < coalesce($until, CAST(current_timestamp AT TIME ZONE 'UTC' AS TIMESTAMP))
     ) AS clusters

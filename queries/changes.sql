@@ -20,6 +20,7 @@
 --   first_seen   time   start of the first attempt with it
 --   attempts     count  attempts with it since then
 --   failures     count  finished attempts with it that have status 'error'
+--   cut_off      aside  attempts with it that did not end by themselves: cancelled by a deadline, lost, or a stream left before its first item
 --   rate         share  failures / finished attempts with it; NULL for a code, whose attempts all failed
 --   low          low(rate)   95 % interval of rate
 --   high         high(rate)  95 % interval of rate
@@ -41,6 +42,7 @@ SELECT
     min(first_failure) AS first_failure,
     sum(attempts) AS attempts,
     sum(failures) AS failures,
+    sum(cut_off) AS cut_off,
     sums(failures, finished) AS rate
 FROM (
     -- one row for each tool, version and code, and cluster
@@ -50,10 +52,11 @@ FROM (
         CASE WHEN grouping(version) = 0 THEN version WHEN grouping(code) = 0 THEN code END AS name,
         cluster,
         min(started_at) AS first_seen,
-        min(CASE WHEN failed THEN started_at END) AS first_failure,
+        min(CASE WHEN failed OR cut_off THEN started_at END) AS first_failure,
         count(*) AS attempts,
         count(*) FILTER (WHERE finished) AS finished,
-        count(*) FILTER (WHERE failed) AS failures
+        count(*) FILTER (WHERE failed) AS failures,
+        count(*) FILTER (WHERE cut_off) AS cut_off
     FROM facts
     WHERE ($until IS NULL OR started_at < $until)
       AND ($tool IS NULL OR tool = $tool)

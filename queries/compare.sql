@@ -33,7 +33,7 @@
 --   min_n   integer = 20      a side with fewer items is marked too_few
 --   rules   rules = 'all'     certain: failures that only a heuristic rule found count as attempts that did not fail
 -- columns:
---   measure     text             failure_rate (of attempts), call_failure_rate, p50 and p95 (latency without results from a cache), attempts_per_call, accuracy (right / labelled) or confidence_gap (mean confidence - accuracy)
+--   measure     text             failure_rate (of attempts), call_failure_rate, cut_off_share (attempts that did not end by themselves, of these and the finished ones; only where there are any), p50 and p95 (latency without results from a cache), attempts_per_call, accuracy (right / labelled) or confidence_gap (mean confidence - accuracy)
 --   unit        text             unit of before, after and difference: share, ms, ratio or points
 --   before      number           the measure before
 --   after       number           the measure after
@@ -70,7 +70,7 @@ WITH sided AS (
         CASE WHEN finished AND correct IS NOT NULL AND confidence BETWEEN 0 AND 1 THEN CAST(confidence AS DOUBLE) END AS stated
     FROM facts
     LEFT JOIN judged ON judged.span_id = facts.span_id
-    WHERE (finished OR ending = 'refused')
+    WHERE (finished OR cut_off OR ending = 'refused')
       AND ($tool IS NULL OR tool = $tool)
       AND (($before_since IS NULL OR started_at >= $before_since)
               AND ($before_until IS NULL OR started_at < $before_until)
@@ -96,9 +96,11 @@ clusters AS (
     SELECT
         counted.grp,
         cluster,
-        max(CASE WHEN conversation IS NULL THEN 0 ELSE 1 END) AS in_conversation,
+        max(CASE WHEN conversation IS NULL OR coalesce(ending, '') = 'refused' THEN 0 ELSE 1 END) AS in_conversation,
         count(*) FILTER (WHERE finished) AS attempts,
         count(*) FILTER (WHERE failed AND ($rules = 'all' OR failed_certain)) AS failures,
+        count(*) FILTER (WHERE finished OR cut_off) AS seen,
+        count(*) FILTER (WHERE cut_off) AS cut,
         count(*) FILTER (WHERE ends_call) AS calls,
         count(*) FILTER (WHERE ends_call AND failed AND ($rules = 'all' OR failed_certain)) AS failed_calls,
         count(timed_ms) AS timed,
@@ -118,6 +120,7 @@ summed AS (
         grp,
         sums(failures, attempts) AS failure_rate,
         sums(failed_calls, calls) AS call_failure_rate,
+        sums(cut, seen) AS cut_off_share,
         sums(slower, timed) AS p50,
         sums(slowest, timed) AS p95,
         sums(attempts, calls) AS attempts_per_call,
@@ -128,7 +131,7 @@ summed AS (
         sum(confidence * sure) AS mn,
         sum(confidence * sure_rights) AS ms,
         sum(in_conversation) AS conversations,
-        sum(in_conversation * attempts) AS in_conversations
+        sum(in_conversation * seen) AS in_conversations
     FROM clusters
     GROUP BY grp
 )

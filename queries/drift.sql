@@ -1,6 +1,7 @@
 -- Did a tool get worse over time, and since when?
 --
--- One row per group and statistic: failure_rate (finished attempts with status 'error'), latency (milliseconds in the tool,
+-- One row per group and statistic: failure_rate (finished attempts with status 'error'), cut_off_share (attempts that did not end by
+-- themselves, of these and the finished ones; only where there are any), latency (milliseconds in the tool,
 -- finished attempts) and accuracy (labelled finished attempts that were right, by the time of the call). Attempts are
 -- ordered by start time, each counts as good or bad, and the sequence is examined in two ways.
 --
@@ -55,7 +56,7 @@
 --   evidence   positive = 1      a change is reported if it is this many times as likely as no change
 --   min_n      integer = 40      a row of fewer attempts is marked too_few
 -- columns:
---   statistic         text          failure_rate, latency or accuracy
+--   statistic         text          failure_rate, cut_off_share, latency or accuracy
 --   n                 count         attempts that have the statistic
 --   unseen_share      share         share of the attempts of the group without the statistic: unfinished, without a duration, or not labelled
 --   unseen_low        low(unseen_share)   95 % interval of unseen_share
@@ -100,6 +101,7 @@ SELECT
     cluster,
     ending = 'refused' AS refused,
     CASE WHEN finished THEN CASE WHEN failed THEN 1.0 ELSE 0.0 END END AS failed,
+    CASE WHEN finished OR cut_off THEN CASE WHEN cut_off THEN 1.0 ELSE 0.0 END END AS cut_off,
     CASE WHEN finished THEN ms END AS ms,
     CASE WHEN finished THEN CASE WHEN correct THEN 1.0 WHEN NOT correct THEN 0.0 END END AS correct
 FROM facts

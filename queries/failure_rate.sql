@@ -63,6 +63,7 @@
 --   asked         aside               attempts that the model asked for, whatever became of them: attempts and all that are left out
 -- verdict: max(call_low) {group} fails most: {call_rate} of {calls:call} ({call_low} to {call_high}), {rate} of
 --   {attempts:attempt}.
+-- also: max(cut_off_low) {group} is cut off most: {cut_off:attempt}, {cut_off_share} ({cut_off_low} to {cut_off_high}).
 -- next: query errors --tool {tool}
 -- source: Wilson score interval (Wilson 1927), z = 1.959963984540054; z^2 = 3.841458820694124; effective number of
 --   attempts by the variance between clusters (Kish 1965) and Student's t (Korn and Graubard 1998; Dean and Pagano 2015)

@@ -1,11 +1,11 @@
 -- When was a tool down, and how long did it take to recover?
 --
 -- One row per incident, open ones first, then those with the most failures. An incident starts with `failing` or more
--- consecutive finished attempts that failed (status 'error'), at the start of the first one. It ends with `recovering` or
--- more consecutive attempts that did not fail, at the start of the first one: runs of failures that a single success
--- separates are one incident. Attempts are ordered by start time. An attempt that did not
--- finish is skipped. An incident that has not ended is open: ended and time_to_recovery_ms are NULL, not 0, so a mean over
--- the other incidents alone is too short.
+-- consecutive attempts that failed (status 'error') or were cut off (by a deadline, lost, or a stream left before its first item), at the
+-- start of the first one. It ends with `recovering` or more consecutive attempts that did not fail, at the start of the first one: runs of
+-- failures that a single success separates are one incident. Attempts are ordered by start time. Other attempts that did not finish are
+-- skipped. An incident that has not ended is open: ended and time_to_recovery_ms are NULL, not 0, so a mean over the other incidents
+-- alone is too short.
 --
 -- A tool that often fails also has consecutive failures by chance: 1,400 attempts of which 30 % fail contain about 26 runs
 -- of three or more. by_chance is the expected number of incidents that are as improbable as this one, or as its longest run
@@ -33,19 +33,20 @@
 --   since       timestamp = NULL  attempts that started at this time or later
 --   until       timestamp = NULL  attempts that started before this time
 --   tool        text = NULL       this tool only
---   min_n       integer = 5       an incident of fewer finished attempts is marked too_few
+--   min_n       integer = 5       an incident of fewer attempts is marked too_few
 --   failing     positive = 3      number of consecutive failures that starts an incident
 --   recovering  positive = 2      number of consecutive attempts without failure that ends it
 --   chance      number = 0.05     incidents are listed whose by_chance is smaller; 1e9 lists all
 -- columns:
 --   started              time   start of the first failure
 --   ended                time   start of the first successful attempt after it; NULL if open
---   failures             count  failed attempts in the incident
---   attempts             count  finished attempts in the incident
+--   failures             count  attempts in the incident that failed or were cut off
+--   attempts             count  attempts in the incident that finished or were cut off
 --   time_to_recovery_ms  ms     from started to ended; NULL if open
 --   lasted_ms            ms     the same; for an open incident the time until its last attempt, as a minimum
 --   code                 text   error code of the first failure that has one
---   unfinished           aside  attempts in the incident that did not finish
+--   cut_off              aside  failures that were cut off
+--   unfinished           aside  other attempts in the incident that did not finish
 --   refused              aside  attempts left out: refused, the tool was not run
 --   may_be_older         mark   the incident contains the first attempt of the window, and may have started earlier
 --   too_few              mark   attempts < min_n, or the failures are of one conversation of several, or the other attempts of fewer than 5 clusters
@@ -67,8 +68,9 @@ SELECT
     started_at,
     cluster,
     ending = 'refused' AS refused,
-    CASE WHEN finished THEN CASE WHEN failed THEN 1.0 ELSE 0.0 END END AS failed,
-    CASE WHEN failed THEN code END AS failed_code,
+    CASE WHEN finished OR cut_off THEN CASE WHEN failed OR cut_off THEN 1.0 ELSE 0.0 END END AS failed,
+    cut_off AS is_cut_off,
+    CASE WHEN failed OR cut_off THEN code END AS failed_code,
     CASE WHEN failed THEN rule END AS failed_rule,
     CASE WHEN failed THEN rule_grade END AS failed_rule_grade
 FROM facts

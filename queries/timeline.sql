@@ -27,7 +27,8 @@
 --   high      high(rate)  95 % interval of rate
 --   p50       ms          median of the time in the tool, without results from a cache
 --   p95       ms          95th percentile of the time in the tool
---   left_out  aside       attempts that did not finish
+--   cut_off   aside       attempts that did not end by themselves: cancelled by a deadline, lost, or a stream left before its first item
+--   left_out  aside       other attempts that did not finish
 --   refused   aside       attempts left out: refused, the tool was not run
 --   too_few   mark        attempts < min_n, or they are from fewer than 5 clusters: read the interval, not the rate
 --   clusters  count       conversations with finished attempts, or traces without a conversation
@@ -44,6 +45,7 @@ WITH cut AS (
         finished,
         failed AND ($rules = 'all' OR failed_certain) AS failed,
         ending,
+        cut_off,
         CASE WHEN finished AND NOT from_cache THEN ms END AS timed_ms,
         seconds,
         floor(epoch(started_at) / seconds) * seconds AS started_s
@@ -70,7 +72,8 @@ counted AS (
         seconds,
         count(*) FILTER (WHERE finished) AS attempts,
         count(*) FILTER (WHERE failed) AS failures,
-        count(*) FILTER (WHERE NOT finished AND coalesce(ending, '') <> 'refused') AS left_out,
+        count(*) FILTER (WHERE cut_off) AS cut_off,
+        count(*) FILTER (WHERE NOT finished AND NOT cut_off AND coalesce(ending, '') <> 'refused') AS left_out,
         count(*) FILTER (WHERE ending = 'refused') AS refused,
         quantile_cont(timed_ms, 0.5) AS p50,
         quantile_cont(timed_ms, 0.95) AS p95

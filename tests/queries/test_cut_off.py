@@ -10,7 +10,11 @@ import pytest
 from statsmodels.duration.survfunc import SurvfuncRight
 
 from tests.queries.answers import run
+from tooltrace.analysis import find
+from tooltrace.analysis.query_verdict import query_verdicts
 from tooltrace.statistics.quantiles import GRID, percentile, with_censored
+from tooltrace.wording.i18n import Translations
+from tooltrace.wording.sentences import as_text
 
 from .conftest import START
 
@@ -44,8 +48,43 @@ def test_a_tool_that_hangs_is_named_by_every_question(engine, make, good):
     assert run(con, "overview").dicts()[0]["cut_off"] == 30
     error = named(con, "errors")
     assert (error["kind"], error["code"], error["n"], error["share"]) == ("cancelled", "TIMEOUT", 30, 1)
+    (incident,) = run(con, "incidents").dicts()
+    assert [incident[name] for name in ("tool", "failures", "cut_off", "code")] == ["hang", 30, 30, "TIMEOUT"]
+    burn = named(con, "burn_rate", until=START + timedelta(hours=1))
+    assert (burn["attempts"], burn["failures"], burn["cut_off"], burn["alerting"]) == (good + 30, 30, 30, False)
+    assert burn["burn_long"] == pytest.approx(share / 0.01)
+    assert sum(row["cut_off"] for row in run(con, "timeline").dicts() if row["tool"] == "hang") == 30
+    bins = {round(row["from_ms"]): row for row in run(con, "durations").dicts() if row["tool"] == "hang"}
+    assert (bins[3981]["n"], bins[3981]["cut_off"]) == (0, 30)
+    new = [row for row in run(con, "changes", since=START).dicts() if row["tool"] == "hang"]
+    assert (new[-1]["kind"], new[-1]["cut_off"]) == ("tool", 30)
+    (drifted,) = [row for row in run(con, "drift").dicts() if row["statistic"] == "cut_off_share"]
+    assert (drifted["tool"], drifted["n"], drifted["overall"]) == ("hang", good + 30, share)
+    assert drifted["change_point"] == ((START + timedelta(seconds=100)).replace(tzinfo=None) if good else None)
+    result = run(con, "failure_rate")
+    texts = [as_text(sentence, Translations("en")) for sentence in query_verdicts(find("failure_rate"), result)]
+    assert [text.partition(" (")[0] for text in texts] == [f"hang is cut off most: 30 attempts, {100 * share:.1f} %"]
     slow = named(con, "latency")
     assert (slow["p95"], slow["p95_high"], slow["at_least"], slow["cut_off"]) == (5000, None, True, 30)
+
+
+def test_a_comparison_has_the_share_of_attempts_that_were_cut_off_where_there_are_any(engine, make):
+    con = engine(
+        *(make(tool=tool, started_at=START + timedelta(seconds=i)) for i in range(30) for tool in ("hang", "fine")),
+        *(make(tool="hang", started_at=START + timedelta(days=1, seconds=i), **DEADLINE) for i in range(30)),
+        *(make(tool="fine", started_at=START + timedelta(days=1, seconds=i)) for i in range(30)),
+    )
+    half = (START + timedelta(hours=12)).replace(tzinfo=None).isoformat()
+    compared = run(con, "compare", before=f"..{half}", after=f"{half}..").dicts()
+    (row,) = [row for row in compared if row["measure"] == "cut_off_share"]
+    assert [row[name] for name in ("tool", "before", "after", "verdict", "n_before", "n_after")] == [
+        "hang",
+        0,
+        1,
+        "worse",
+        30,
+        30,
+    ]
 
 
 @pytest.mark.parametrize("other", NOT_COUNTED)

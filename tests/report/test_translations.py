@@ -27,7 +27,7 @@ def known_key(key: str) -> bool:
     columns = {each.name for each in described} | DIMENSIONS.keys()
     kind, _, rest = key.partition(".")
     match kind:
-        case "question" | "about" | "verdict":
+        case "question" | "about" | "verdict" | "also":
             return rest in headers
         case "column":
             return rest.rpartition(".")[2] in columns

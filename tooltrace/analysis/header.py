@@ -27,7 +27,7 @@ it vary within a history and do not split it (``{history}`` in ``gather``); with
 item, the rows are grouped only if that is asked for. ``content`` are the columns
 that are unknown for calls whose content was removed; ``all`` for a query about content, which then leaves out these calls (optional). ``important`` are the columns that a
 narrow table shows first (optional: the order of ``columns``), ``hidden`` the columns without which a row says nothing: a
-table omits the rows in which all of them are 0 or NULL (optional). ``verdict`` is a sentence about one row, with columns
+table omits the rows in which all of them are 0 or NULL (optional). ``verdict`` is a sentence about one row, and ``also`` (optional) one about another, with columns
 in braces, ``{n:call}`` for a number with its noun (1 call, 2 calls), and ``{group}`` for its group (optional); the row is the ``first`` one, ``top`` (the first even if it is marked too_few), the one with ``max(column)`` unless that is 0, or the first
 one for which ``false(column)``. ``next`` is the command of tooltrace that leads on,
 with columns of the first row in braces. Omit ``source`` where there is no formula. ``reasoner`` is the module of
@@ -77,11 +77,11 @@ GROUPS = {
 _UNGROUPED = "none (default), "
 """Beginning of ``by`` where the rows are not grouped by default."""
 _SECTION = re.compile(
-    r"(group|by|parameters|columns|content|important|hidden|verdict|next|source|reasoner|order):\s*(.*)"
+    r"(group|by|parameters|columns|content|important|hidden|verdict|also|next|source|reasoner|order):\s*(.*)"
 )
 _NAMES = ("content", "important", "hidden")
 """Sections of names of columns, on the line of their name."""
-_TEXTS = ("verdict", "next", "source", "reasoner")
+_TEXTS = ("verdict", "also", "next", "source", "reasoner")
 """Sections whose text begins on the line of their name."""
 _PICK = re.compile(r"first|top|(?:max|false)\((\w+)\)")
 _FIELD = re.compile(r"\{(\w+)(?::[^{}]+)?\}")
@@ -113,6 +113,8 @@ class QueryHeader:
     """Columns without which a row says nothing: tables omit the rows in which all of them are 0 or NULL."""
     verdict: str = ""
     """How to choose a row, and a sentence about it, with its columns in braces."""
+    also: str = ""
+    """The same for a second sentence, about a row of its own."""
     next: str = ""
     """Arguments of the command that leads on, with columns of the first row in braces."""
     source: str = ""
@@ -208,8 +210,8 @@ def _by(heading: QueryHeader, rest: str, parser: _HeaderParser) -> QueryHeader:
 def _row(heading: QueryHeader, section: str, content: str, parser: _HeaderParser) -> QueryHeader:
     if section == "source":
         return replace(heading, source=f"{heading.source} {content.strip()}")
-    if section == "verdict":
-        return replace(heading, verdict=f"{heading.verdict} {content.strip()}")
+    if section in ("verdict", "also"):
+        return replace(heading, **{section: f"{getattr(heading, section)} {content.strip()}"})  # type: ignore[arg-type]
     found = _ROW.fullmatch(content.strip())
     if section not in ("parameters", "columns") or not found:
         raise parser.fault(
@@ -264,8 +266,8 @@ def _require_complete(heading: QueryHeader, parser: _HeaderParser) -> QueryHeade
     for section, names in (("important", heading.important), ("hidden", heading.hidden), ("content", about_content)):
         if unknown := [name for name in names if name not in columns]:
             raise parser.fault(f"'{section}:' names {', '.join(unknown)}, which the heading does not have as a column")
-    if heading.verdict:
-        _check_verdict(heading.verdict, {*columns, *heading.default_by, "group"}, parser)
+    for sentence in filter(None, (heading.verdict, heading.also)):
+        _check_verdict(sentence, {*columns, *heading.default_by, "group"}, parser)
     return heading
 
 

@@ -1,4 +1,4 @@
-"""The verdict of one query: a sentence about the row that matters most, as its file words it."""
+"""The verdict of one query: a sentence about the row that matters most, as its file words it, and perhaps another one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,18 @@ from tooltrace.store.result import QueryResult, ResultColumn
 _MARK = "too_few"
 
 
+def query_verdicts(query: Query, result: QueryResult) -> list[Sentence]:
+    """Return all that ``result`` of ``query`` says: its verdict, and the sentence ``also`` of its heading."""
+    found = (query_verdict(query, result), also_verdict(query, result))
+    return [sentence for sentence in found if sentence is not None]
+
+
+def also_verdict(query: Query, result: QueryResult) -> Sentence | None:
+    """Return the second sentence of the heading of ``query``; None where it has none, or no row supports it."""
+    row = _telling_row(query.header.also, result) if query.header.also else None
+    return None if row is None else _sentence(f"also.{query.name}", query.header.also, result, row)
+
+
 def query_verdict(query: Query, result: QueryResult) -> Sentence | None:
     """Return what ``result`` of ``query`` says, about its most telling row; None where it says nothing."""
     row = most_telling_row(query, result)
@@ -21,11 +33,15 @@ def query_verdict(query: Query, result: QueryResult) -> Sentence | None:
 
 def row_verdict(query: Query, result: QueryResult, row: Mapping[str, Any]) -> Sentence:
     """Return what ``result`` of ``query`` says about ``row``; where it is too small for a verdict, the sentence says so."""
-    _, _, wording = query.header.verdict.partition(" ")
+    return _sentence(f"verdict.{query.name}", query.header.verdict, result, row)
+
+
+def _sentence(kind: str, text: str, result: QueryResult, row: Mapping[str, Any]) -> Sentence:
+    _, _, wording = text.partition(" ")
     values = {column.name: _value(column, row, result.fields) for column in result.fields}
     group = " ".join(str(row[name]) for name in result.columns[: result.groups] if row[name] is not None)
     values["group"] = Figure(group, "text" if group else "none") if result.groups else Figure("", "all")
-    clauses = [Clause(f"verdict.{query.name}", values, wording)]
+    clauses = [Clause(kind, values, wording)]
     if row.get(_MARK):
         clauses.append(Clause("too_few_of_query"))
     return Sentence(tuple(clauses))
@@ -36,7 +52,11 @@ def most_telling_row(query: Query, result: QueryResult) -> Mapping[str, Any] | N
 
     A row that is too small for a verdict is chosen only where all are, or where the query asks for its ``top`` row.
     """
-    pick, _, _ = query.header.verdict.partition(" ")
+    return _telling_row(query.header.verdict, result)
+
+
+def _telling_row(text: str, result: QueryResult) -> Mapping[str, Any] | None:
+    pick, _, _ = text.partition(" ")
     rows = result.dicts()
     certain = rows if pick == "top" else [row for row in rows if not row.get(_MARK)]
     return _pick(pick, certain) or _pick(pick, rows)

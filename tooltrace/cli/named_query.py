@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tooltrace.analysis import Query, catalog, find, query_store
-from tooltrace.analysis.query_verdict import most_telling_row, row_verdict
+from tooltrace.analysis.query_verdict import also_verdict, most_telling_row, row_verdict
 from tooltrace.cli.errors import UsageError
 from tooltrace.cli.known_names import require_known, require_sides
 from tooltrace.cli.next_command import OVERVIEW, next_of, print_next, program
@@ -72,8 +72,8 @@ def run_query(
             _print(QueryResult.of_rows(columns, (), Statement(sql="")), query, output)
         raise
     verdict_row = most_telling_row(query, result) if output.form == "table" else None
-    if verdict_row is not None:
-        echo_sentence(as_text(row_verdict(query, result, verdict_row), Translations("en")), err=True)
+    if output.form == "table":
+        _print_verdicts(query, result, verdict_row)
     rows = _print(result, query, output)
     if result.note:
         click.echo(result.note, err=True)
@@ -85,6 +85,12 @@ def run_query(
         first = [] if verdict_row is None else [tuple(verdict_row.values())]
         print_next(next_of(query, result.columns, [*first, *rows], params), store)
     return result
+
+
+def _print_verdicts(query: Query, result: QueryResult, row: Mapping[str, Any] | None) -> None:
+    sentences = (None if row is None else row_verdict(query, result, row), also_verdict(query, result))
+    for sentence in filter(None, sentences):
+        echo_sentence(as_text(sentence, Translations("en")), err=True)
 
 
 def with_default_span(query: Query, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tooltrace.analysis import Query
-from tooltrace.analysis.query_verdict import query_verdict
+from tooltrace.analysis.query_verdict import query_verdicts
 from tooltrace.analysis.sentence import Sentence
 from tooltrace.mcp_server.answer import cell
 from tooltrace.store.result import QueryResult
@@ -20,8 +20,7 @@ _ENGLISH: Final = Translations("en")
 
 def verdict_of(query: Query, result: QueryResult) -> list[dict[str, Any]]:
     """Return what ``result`` of ``query`` says."""
-    sentence = query_verdict(query, result)
-    return as_json([sentence] if sentence is not None else [])
+    return as_json(query_verdicts(query, result))
 
 
 def as_json(sentences: Sequence[Sentence]) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from tooltrace.store.result import QueryResult
 MEASURES: Final = (
     "failure_rate",
     "call_failure_rate",
+    "cut_off_share",
     "p50",
     "p95",
     "attempts_per_call",

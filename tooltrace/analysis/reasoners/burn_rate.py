@@ -70,6 +70,7 @@ def _pairs(
             "burn_short": burn_short[0],
             "short_low": burn_short[1],
             "short_high": burn_short[2],
+            "cut_off": windows[long_s]["cut_off"] if long_s in windows else 0,
             "left_out": windows[long_s]["left_out"] if long_s in windows else 0,
             "refused": windows[long_s]["refused"] if long_s in windows else 0,
             "quiet": not (long.n and short.n),

@@ -16,6 +16,7 @@ from tooltrace.store.result import Gathered
 MEASURES: Final = {
     "failure_rate": "share",
     "call_failure_rate": "share",
+    "cut_off_share": "share",
     "p50": "ms",
     "p95": "ms",
     "attempts_per_call": "ratio",
@@ -50,7 +51,7 @@ class _Side:
     @property
     def has_few_clusters(self) -> bool:
         """Whether the clusters, or the conversations that most items belong to, do not show how much they differ."""
-        mostly = 2 * self.row["in_conversations"] >= self.row["failure_rate_n"]
+        mostly = 2 * self.row["in_conversations"] >= self.row["cut_off_share_n"]
         return self.sums.clusters < MIN_CLUSTERS or (self.row["conversations"] < MIN_CLUSTERS and mostly)
 
     def limits(self, comparisons: int = 1) -> Limits:
@@ -151,7 +152,9 @@ def _pairs(gathered: Gathered) -> Iterable[_Pair]:
         }
         for measure in MEASURES:
             before, after = (_side(measure, sides.get(at)) for at in (0, 1))
-            if before or after:
+            # most tools are never cut off: a comparison of nothing with nothing would make the others less certain
+            is_known = measure != "cut_off_share" or any(side and side.sums.s for side in (before, after))
+            if is_known and (before or after):
                 yield _Pair(known, measure, before, after)
 
 

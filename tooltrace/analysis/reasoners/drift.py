@@ -1,4 +1,4 @@
-"""Drift: change points and alarms of failure rate, latency and accuracy, from attempts in the order of time."""
+"""Drift: change points and alarms of failure rate, cut-off share, latency and accuracy, from attempts in the order of time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tooltrace.store.result import Gathered
 
 WITHIN: Final = ("code", "status", "rule", "rule_grade")
 """Groups that do not split a history: failures with a code are compared with all its attempts."""
-STATISTICS: Final = {"failure_rate": "failed", "latency": "ms", "accuracy": "correct"}
+STATISTICS: Final = {"failure_rate": "failed", "cut_off_share": "cut_off", "latency": "ms", "accuracy": "correct"}
 SURE: Final = math.log(20)
 """A change that is less likely than this may be chance: "strong" evidence is 20 times (Kass and Raftery 1995)."""
 
@@ -44,11 +44,14 @@ def _of_history(gathered: Gathered, names: Row, columns: Columns, parameters: Ma
         group = {**names, **part, "refused": int(np.count_nonzero(member & refused))}
         for statistic, source in STATISTICS.items():
             # a failure with another code counts as an attempt without this failure
-            chosen = ran if statistic == "failure_rate" else member & ran
+            is_rate = statistic in ("failure_rate", "cut_off_share")
+            chosen = ran if is_rate else member & ran
             values = np.asarray(columns[source], dtype=float)
             known = chosen & ~np.isnan(values)
-            if statistic == "failure_rate":
+            if is_rate:
                 values = np.where(member, values, 0.0)
+            if statistic == "cut_off_share" and not values[known].any():  # as for most tools
+                continue
             total, n = int(np.count_nonzero(chosen)), int(np.count_nonzero(known))
             low, high = interval(total - n, total, total)
             yield {

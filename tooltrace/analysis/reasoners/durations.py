@@ -17,4 +17,5 @@ def reason(gathered: Gathered, _parameters: Mapping[str, Any]) -> Iterator[RowDi
     for row in rows:
         totals[tuple(row[name] for name in gathered.groups)] += row["n"]
     for row in rows:
-        yield {**row, "share": row["n"] / totals[tuple(row[name] for name in gathered.groups)]}
+        total = totals[tuple(row[name] for name in gathered.groups)]
+        yield {**row, "share": row["n"] / total if total else None}
