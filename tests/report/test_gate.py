@@ -112,7 +112,9 @@ def test_the_measures_are_those_of_the_query(report: Any, past: Any) -> None:
     done = report(past, "--compare", "7d", "--format", "json")
     (answer,) = json.loads(done.stdout)["answers"]
     names = [column["name"] for column in answer["columns"]]
-    assert {row[names.index("measure")] for row in answer["rows"]} == set(MEASURES) - {"cut_off_share"}, "where attempts were cut off, that too"
+    assert {row[names.index("measure")] for row in answer["rows"]} == set(MEASURES) - {"cut_off_share"}, (
+        "where attempts were cut off, that too"
+    )
 
 
 @pytest.mark.parametrize(
