@@ -86,6 +86,14 @@ def test_objects_of_further_services_and_tools_are_read_as_well_as_they_were() -
     assert [each.row["value"] for each in rows if each.found and not each.failed] == []
 
 
+def test_results_of_strangers_are_read_as_well_as_they_were() -> None:
+    """``strangers.jsonl`` was labelled before the rules read it; its misses led to the patterns of other languages."""
+    rows = list(readings("strangers"))
+    _precision, recall = print_figures("strangers", rows)
+    assert recall >= 0.87
+    assert [each.row["value"] for each in rows if each.found and not each.failed] == []
+
+
 @pytest.mark.parametrize(("part", "least"), [("first", 0.92), ("second", 0.9)])
 def test_results_of_the_usual_kinds_of_sources_are_read_as_well_as_they_were(part: str, least: float) -> None:
     """The misses of the first part of ``kinds.jsonl`` led to changes of the rules; those of the second were not read."""
