@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import anyio
@@ -49,6 +49,31 @@ async def fail_after_around_group(hang: Hang) -> None:
     with anyio.fail_after(0.01):
         async with anyio.create_task_group() as group:
             group.start_soon(hang)
+
+
+class Steps:
+    """Tasks that are cancelled and awaited where the block is left, as by the executor of LangGraph."""
+
+    async def __aenter__(self) -> Steps:
+        self.tasks: list[asyncio.Task[None]] = []
+        return self
+
+    async def __aexit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.wait(self.tasks)
+
+
+async def step_timeout(hang: Hang) -> None:
+    async def steps() -> AsyncIterator[int]:
+        async with Steps() as running:
+            running.tasks.append(asyncio.create_task(hang()))
+            await asyncio.wait(running.tasks, timeout=0.01)
+            raise TimeoutError("a step took too long")
+            yield 1
+
+    async for _ in steps():
+        pass
 
 
 async def sibling(hang: Hang) -> None:
@@ -101,6 +126,7 @@ async def user_with_a_message(hang: Hang) -> None:
         (wait_for_in_wait_for, "TIMEOUT"),
         (move_on_after, "TIMEOUT"),
         (fail_after_around_group, "TIMEOUT"),
+        (step_timeout, "TIMEOUT"),
         (user_with_a_message, "TIMEOUT"),
         (sibling, "CANCELLED"),
         (sibling_of_anyio, None),

@@ -8,9 +8,10 @@ Nothing is found out before a cancellation arrives, so that other calls cost not
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 from collections.abc import Iterator
-from types import FrameType, FunctionType, MethodType
+from types import AsyncGeneratorType, FrameType, FunctionType, MethodType
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -124,7 +125,7 @@ def _by_waiting(task: Any) -> str | None:
                 if getattr(waiting, "_errors", None):
                     return CANCELLED
                 waiting = getattr(waiting, "_parent_task", None)  # noqa: PLW2901
-            elif _waited_until_deadline(waiting, one):
+            elif _waited_until_deadline(waiting, one) or _leaves_by_timeout(waiting):
                 return TIMEOUT
             if waiting is not None:
                 open_tasks.append(waiting)
@@ -158,16 +159,35 @@ def _is_group(value: Any) -> bool:
 def _waited_until_deadline(task: Any, awaited: Any) -> bool:
     """Whether ``task`` is in ``asyncio.wait_for``, of Python 3.11, which cancels ``awaited`` because its time is over."""
     code = getattr(getattr(sys.modules.get("asyncio"), "wait_for", None), "__code__", None)
-    step = task.get_coro()
-    for _ in range(_MAX_TASKS):
-        frame = getattr(step, "cr_frame", None)
-        if frame is None:
-            return False
+    for frame in _frames(task):
         if frame.f_code is code and frame.f_locals.get("fut") is awaited:
             waiter = frame.f_locals.get("waiter")
             return waiter is not None and waiter.done() and not waiter.cancelled()
-        step = getattr(step, "cr_await", None)
     return False
+
+
+def _leaves_by_timeout(task: Any) -> bool:
+    """Whether ``task`` leaves a block because of a TimeoutError, and waits for what it has cancelled, as LangGraph's ``step_timeout``."""
+    for frame in _frames(task):
+        if frame.f_code.co_name == "__aexit__" and any(
+            isinstance(value, TimeoutError) for value in frame.f_locals.values()
+        ):
+            return True
+    return False
+
+
+def _frames(task: Any) -> Iterator[FrameType]:
+    """Yield the frames in which ``task`` waits, from the outermost one on."""
+    step = task.get_coro()
+    for _ in range(_MAX_TASKS):
+        frame = getattr(step, "cr_frame", None) or getattr(step, "ag_frame", None)
+        if frame is not None:
+            yield frame
+            step = getattr(step, "cr_await", None) or getattr(step, "ag_await", None)
+        else:  # an object between an "async for" and its generator, which has no attribute for it
+            step = next((part for part in gc.get_referents(step) if type(part) is AsyncGeneratorType), None)
+        if step is None:
+            return
 
 
 def _was_interrupted() -> bool:
