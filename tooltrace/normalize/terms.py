@@ -70,18 +70,35 @@ _PHRASES: tuple[tuple[re.Pattern[str], ToolErrorCode], ...] = tuple(
         (r"rate.?limit|too many requests|quota (?:was |has been )?exceeded|exceeded (?:your |the )?(?:current )?quota|insufficient.quota|throttl|(?<!/)\b429\b(?!/)|限流|频率|频繁|请求过多|配额", _C.RATE_LIMIT),
         (r"circuit (?:breaker )?(?:is )?open|熔断", _C.CIRCUIT_OPEN),
         (r"timed?[ _-]?out|did(?: not|n't) (?:complete|finish|respond) (?:within|in)\b|took (?:more than|longer than|too long)|deadline.exceeded|\b(?:408|504)\b|超时", _C.TIMEOUT),
-        (r"permission denied|operation not permitted|\b(?:outside|escapes|beyond) (?:of )?(?:the |your |its )?(?:allowed|permitted|base|work(?:ing|space)|root|project|sandbox)|path traversal|\bis (?:write.?)?protected\b|\b(?:eacces|eperm)\b|forbidden|not permitted|not allowed|not authorized to|insufficient (?:permission|privilege|scope)|read-only file system|(?<!/)\b403\b(?!/)|\bno privilege|(?:denied|rejected|declined|refused) (?:by the user|this\b|the (?:request|operation|action|tool|command|call))|prohibited|\bnot approved|read-only and cannot|can only \w+ your own|权限|不允许|禁止|用户(?:取消|拒绝)", _C.PERMISSION_DENIED),
-        (r"unauthori[sz]ed|unauthenticated|not authenticated|authentication|access denied|bad credentials|(?:invalid|incorrect|missing|expired|wrong|bad)[ _-](?:(?:access|user|auth|bearer|refresh|client|app|session)[ _-])?(?:api.?)?(?:key|token|secret|credentials?|password)|(?:api.?key|token|session|credentials?|password|secret)(?: provided)?(?: has| have| is| was)? ?(?:expired|invalid|incorrect|not valid|revoked)|invalid user ?name or password|(?:validate|locate|check your) credentials|could not log ?in|login required|not logged in|(?:invalid|not|no|missing)_auth|not_authed|(?<!/)\b401\b(?!/)|\bsignature (?:is |was )?(?:invalid|mismatch|does not match|expired)|(?:wrong|bad|invalid) signature|签名(?:错误|无效|不匹配|过期)|拒绝访问|访问被拒绝|未授权|认证|未登录", _C.ACCESS_DENIED),
+        ((r"permission denied|operation not permitted|\b(?:outside|escapes|beyond) (?:of )?(?:the |your |its )?(?:allowed|permitted|base|work(?:ing"
+         r"|space)|root|project|sandbox)|path traversal|\bis (?:write.?)?protected\b|\b(?:eacces|eperm)\b|forbidden|not permitted|not allowed"
+         r"|not authorized to|insufficient (?:permission|privilege|scope)|read-only file system|(?<!/)\b403\b(?!/)|\bno privilege|(?:denied|rejected"
+         r"|declined|refused) (?:by the user|this\b|the (?:request|operation|action|tool|command|call))|prohibited|\bnot approved|read-only and cannot"
+         r"|can only \w+ your own|权限|不允许|禁止|用户(?:取消|拒绝)"), _C.PERMISSION_DENIED),
+        ((r"unauthori[sz]ed|unauthenticated|not authenticated|authentication|access denied|bad credentials|(?:invalid|incorrect|missing|expired|wrong"
+         r"|bad)[ _-](?:(?:access|user|auth|bearer|refresh|client|app|session)[ _-])?(?:api.?)?(?:key|token|secret|credentials?|password)|(?:api.?key"
+         r"|token|session|credentials?|password|secret)(?: provided)?(?: has| have| is| was)? ?(?:expired|invalid|incorrect|not valid|revoked)"
+         r"|invalid user ?name or password|(?:validate|locate|check your) credentials|could not log ?in|login required|not logged in|(?:invalid|not|no"
+         r"|missing)_auth|not_authed|(?<!/)\b401\b(?!/)|\bsignature (?:is |was )?(?:invalid|mismatch|does not match|expired)|(?:wrong|bad"
+         r"|invalid) signature|签名(?:错误|无效|不匹配|过期)|拒绝访问|访问被拒绝|未授权|认证|未登录"), _C.ACCESS_DENIED),
         (r"\bis a directory|^not a file\b|\beisdir\b|operation on a directory|(?<!不)是(?:一个)?目录", _C.IS_DIRECTORY),
         (r"binary file|二进制", _C.BINARY_FILE),
         (r"already exists|file exists|duplicate|name (?:is )?(?:already )?(?:taken|in use)|has already been taken|已存在|重复", _C.ALREADY_EXISTS),
         (r"getaddrinfo|enotfound|no such host|unknown host|nodename nor servname|name or service not known|resolve host|name resolution", _C.NETWORK_ERROR),
         (r"(?:unknown|unrecognized|invalid|illegal|no such) (?:\w+ )?(?:option|flag|switch|argument|parameter)\b|too small\b", _C.INVALID_PARAM),
-        (r"not.?found|no such|non.?existing|does(?: not|n't) exist|cannot find|could not find|couldn't find|unable to find|failed to find|no (?:[\w-]+ ){1,4}found|unknown (?:tool|function|name|channel|user|command)|(?:not|n't) a valid (?:tool|function)|no (?:tool|function) (?:named|called)|(?:tool|function) .{0,60}(?:is not|isn't) (?:registered|available)|\benoent\b|is not defined|(?<!/)\b404\b(?!/)|未找到|未查询到|不存在|找不到|没有找到", _C.NOT_FOUND),
+        ((r"not.?found|no such|non.?existing|does(?: not|n't) exist|cannot find|could not find|couldn't find|unable to find|failed to find"
+         r"|no (?:[\w-]+ ){1,4}found|unknown (?:tool|function|name|channel|user|command)|(?:not|n't) a valid (?:tool|function)|no (?:tool"
+         r"|function) (?:named|called)|(?:tool|function) .{0,60}(?:is not|isn't) (?:registered|available)|\benoent\b|is not defined|(?<!/)\b404\b(?!/)"
+         r"|未找到|未查询到|不存在|找不到|没有找到"), _C.NOT_FOUND),
         (r"unavailable|overloaded|bad gateway|try again later|under maintenance|\b50[23]\b|不可用|繁忙|维护", _C.SERVICE_UNAVAILABLE),
         (r"\bconnect|fetch failed|network|unreachable|\bdns\b|econn|broken pipe|socket|\bssl\b|certificate|网络|连接", _C.NETWORK_ERROR),
-        (r"json|\bpars(?:e|er|ing)\b|syntax|malformed|decod|expecting (?:value|property|[\"',:;])|unexpected (?:token|eof|end of)|(?:invalid|unsupported|wrong|bad|unknown) (?:\w+ )?format|格式|解析|语法", _C.INVALID_FORMAT),
-        (r"invalid|missing|required|mandatory|cannot specify both|mutually exclusive|must |(?<!un)expected|unexpected (?:keyword )?argument|out of range|bad request|unprocessable|validation|unsupported|not supported|too (?:long|large|short|small|many)|exceeds|not a directory|cannot be (?:empty|null|blank)|please (?:provide|specify|supply)|\bno \w+(?: \w+)? (?:provided|specified|given|supplied)|\brequires (?:an? )?\w+\. usage|unknown timezone|\bmore unique\b|\b4(?:00|22)\b|参数|不能为空|请(?:输入|指定)|为空|无效|缺少|必须|必需|需要提供|没有提供|未提供|未指定|未传入|请提供|不支持|非法", _C.INVALID_PARAM),
+        ((r"json|\bpars(?:e|er|ing)\b|syntax|malformed|decod|expecting (?:value|property|[\"',:;])|unexpected (?:token|eof|end of)|(?:invalid"
+         r"|unsupported|wrong|bad|unknown) (?:\w+ )?format|格式|解析|语法"), _C.INVALID_FORMAT),
+        ((r"invalid|missing|required|mandatory|cannot specify both|mutually exclusive|must |(?<!un)expected|unexpected (?:keyword )?argument"
+         r"|out of range|bad request|unprocessable|validation|unsupported|not supported|too (?:long|large|short|small|many)|exceeds|not a directory"
+         r"|cannot be (?:empty|null|blank)|please (?:provide|specify|supply)|\bno \w+(?: \w+)? (?:provided|specified|given|supplied)"
+         r"|\brequires (?:an? )?\w+\. usage|unknown timezone|\bmore unique\b|\b4(?:00|22)\b|参数|不能为空|请(?:输入|指定)|为空|无效|缺少|必须|必需|需要提供|没有提供|未提供|未指定|未传入|请提供"
+         r"|不支持|非法"), _C.INVALID_PARAM),
         (r"conflict|locked|modified by|(?<!/)\b409\b(?!/)|冲突", _C.CONFLICT),
         (r"internal (?:server )?error|内部错误|服务器错误", _C.INTERNAL_ERROR),
         (r"\bhttp.{0,20}\b5\d\d\b|\bapi error|server error|upstream", _C.API_ERROR),

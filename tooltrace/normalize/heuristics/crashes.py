@@ -29,7 +29,8 @@ _ENDED_BY = lazy(
 """A last line with which a program gives up."""
 
 _BEGUN_BY = lazy(
-    r"FAILURE: Build failed with an exception\.|CMake Error\b.*|error: Your local changes .*|Error: Cannot find module .*|\s*× No solution found .*|\S+ : The term '.*|Get-\w+ : .*|error: externally-managed-environment"
+    r"FAILURE: Build failed with an exception\.|CMake Error\b.*|error: Your local changes .*|Error: Cannot find module .*"
+    r"|\s*× No solution found .*|\S+ : The term '.*|Get-\w+ : .*|error: externally-managed-environment"
 )
 """A first line with which a program gives up, before lines that explain it."""
 
@@ -50,7 +51,8 @@ _REPORTED = lazy(
 )
 """A last line that is an error and its message."""
 _CLAUSE = lazy(
-    r"(?:Failed|Unable) to [a-z]+ \S.*|(?:Cannot|Could not|Couldn't|Can't) (?:connect|open|find|read|load|resolve|start|write|create|access|locate)\b.*|The connection to the server \S+ was refused\b.*"
+    r"(?:Failed|Unable) to [a-z]+ \S.*|(?:Cannot|Could not|Couldn't|Can't) (?:connect|open|find|read|load|resolve|start|write|create|access"
+    r"|locate)\b.*|The connection to the server \S+ was refused\b.*"
 )
 """A last line that is a clause of failure."""
 _ENDS = (".", ":", "!", "?", ")", "'", '"', "`", "…")
@@ -63,7 +65,8 @@ _QUOTED = ("$ ", "> ", ">>> ", "| ", "- ", "* ", "# ", "//")
 _KLOG = lazy(r"(?:[EW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\.go:\d+\] [^\n]*\n)+")
 """Entries of a Kubernetes client's log before its report."""
 _GO = lazy(
-    r"\S+\.go:\d+:\d+: (?:undefined|cannot|declared and not used|\S+ (?:declared and not used|redeclared)|\"[^\"]+\" imported and not used|syntax error|missing|too many|not enough|invalid|no required|assignment|impossible|unreachable|unknown)\b.*"
+    r"\S+\.go:\d+:\d+: (?:undefined|cannot|declared and not used|\S+ (?:declared and not used|redeclared)|\"[^\"]+\" imported and not used"
+    r"|syntax error|missing|too many|not enough|invalid|no required|assignment|impossible|unreachable|unknown)\b.*"
 )
 """A finding of Go's compiler, which stands under the name of the package."""
 

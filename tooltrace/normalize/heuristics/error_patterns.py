@@ -29,7 +29,8 @@ CHINESE_OPENING = any_of("chinese")
 NOT_A_CHINESE_REPORT = any_of("not_a_chinese_report")
 CHINESE = lazy("[\u3400-\u9fff]")
 CLOSINGS = lazy(
-    r"(?is).{1,300}(?:(?:(?:please )?(?<!let's )(?<!let\u2019s )try again|(?:please |and |then |or |to |[,.;:!-] ?)retry(?: the \w+)?)(?: later| in .{1,30}| after .{1,30}| with .{1,60}| using .{1,60})?"
+    r"(?is).{1,300}(?:(?:(?:please )?(?<!let's )(?<!let\u2019s )try again|(?:please |and |then |or |to |[,.;:!-] ?)retry(?: the \w+)?)(?: later"
+    r"| in .{1,30}| after .{1,30}| with .{1,60}| using .{1,60})?"
     r"|fix the errors? and try again|(?:请|稍后|稍候).{0,6}(?:再试|重试|再次尝试|再次请求)|请(?:联系管理员|检查.{1,20}|重新登录|重新输入|先登录))[.!。！]?"
 )
 """Texts that end with the advice to try again; only a failure ends so, unless the opening is about no results."""

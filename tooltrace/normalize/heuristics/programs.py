@@ -41,7 +41,8 @@ _USAGE = lazy(r"(?i)\s*(?:usage|(?:\w+ ){0,2}options)\b.*|\S+ ?[:：]\s*\S+ .*\[
 """A line from which on the usage of the program is explained."""
 _CHANGE = lazy(
     r"(?i)(?:fix|add|remov|emit|avoid|allow|skip|clarif|improv|implement|updat|handl|support|ensur|renam|refactor|chang)(?:e?s|ed|ing|y|e)?\b"
-    r"|(?:do not|don't|use|make|new|let|return|print|report|port|always|never|list|lookup|show|drop|move|stop|there|build|now)\b(?! (?:of|is|not))|can (?!not)|-\w+ (?:no longer|now|does|always|never|is)\b"
+    r"|(?:do not|don't|use|make|new|let|return|print|report|port|always|never|list|lookup|show|drop|move|stop|there|build|now)\b(?! (?:of|is|not))"
+    r"|can (?!not)|-\w+ (?:no longer|now|does|always|never|is)\b"
 )
 """Beginning of the subject of a commit, which has the form of a report."""
 _USAGE_END = lazy(r"(?:Try|For more (?:help|info)\w*,? (?:try|run|see)) ['`\"]?\S+(?: \S+)? (?:--help|help|-h)\b.*")
@@ -53,7 +54,8 @@ _OF_GO = lazy(
 )
 """An operation of Go's library and what it worked on, before the message of the system."""
 _NO_COMMAND = lazy(
-    r"(?i)(?:FAILED \((?:exit status|exit code|errors?|failures?)[ =:]?\d+\)|(?:PHP )?(?:parse|fatal) error: .*|g?make(?:\[\d+\])?: \*\*\* .*|(?:error code|errcode|error|status code|http status)[:：]? [1-9]\d{2,4})"
+    r"(?i)(?:FAILED \((?:exit status|exit code|errors?|failures?)[ =:]?\d+\)|(?:PHP )?(?:parse|fatal) error: .*|g?make(?:\[\d+\])?: \*\*\* .*"
+    r"|(?:error code|errcode|error|status code|http status)[:：]? [1-9]\d{2,4})"
     r"|(?i:\S+ : the term '.*|\S+ : (?:Cannot find path|Access to the path) .*|.*(?:command not found|is not recognized as )\b.*|zsh: (?:command not found|no matches found).*)"
 )
 
@@ -109,12 +111,10 @@ def may_report(text: str) -> bool:
     """Whether the first or the last line of ``text`` ends with a message of the operating system, or has one of a shell."""
     words = text.strip()
     first, last = words[:_LONGEST].partition("\n")[0], words[-_LONGEST:].rpartition("\n")[2]
-    name = first.partition(": ")[0].rpartition("/")[2]
-    return (
-        name in _names().all
-        or " --help" in words[-_LONGEST:]
-        or any(": " in line and _system_message(line) is not None for line in {first, last})
-    )
+    names = {line.partition(": ")[0].rpartition("/")[2] for line in (first, last)}
+    if not names.isdisjoint(_names().all) or " --help" in words[-_LONGEST:]:
+        return True
+    return any(": " in line and _ends(line) is not None for line in {first, last})
 
 
 def _system_message(line: str) -> ToolErrorCode | None:

@@ -77,6 +77,10 @@ _WORKED = lazy(r"(?i)(?<!un)(?<!not )success|(?<![不未])成功")
 _FILE = lazy(r"\S+\.\w{1,5}")
 """A name of a file, which is no message."""
 _MOST_ROWS = 1000
+_OF_A_FAILED_ROW = frozenset(
+    {*_FLAGS, *_FAILURE_FLAGS, "error", "error_message", "error_code", "code", "status", "status_code"}
+)
+"""Members of which an item that states its failure has one."""
 
 
 class _Statement(NamedTuple):
@@ -387,6 +391,8 @@ def _of_rows(rows: list[Any], data: Any) -> ToolResponse | None:
     if not rows or len(rows) > _MOST_ROWS or not all(isinstance(row, dict) and row for row in rows):
         return None
     readers = [MemberReader(row) for row in rows]
+    if all(members.names().isdisjoint(_OF_A_FAILED_ROW) for members in readers):
+        return None
     if any(members.names() & _OF_A_LOG for members in readers):
         return None
     failed = [
