@@ -17,15 +17,14 @@ GIVEN = {"a": 1, "b": [2, {"c": 'it\'s \\ "q" 日本'}], "d": None, "e": 0.5}
 
 def differing(columns: Sequence[str], mine: Sequence[Row], theirs: Sequence[Row]) -> list[Any]:
     """Where rows of a view differ from the store's, but for what a view cannot know: which rule would have read the result,
-    which tooltrace, and whether the id had named another call before."""
+    which tooltrace, and of which call with its id an attempt is."""
     rule, recorder, status = map(columns.index, ("rule", "recorder_version", "status"))
     found: list[Any] = [] if len(mine) == len(theirs) else [("rows", len(mine), len(theirs))]
     for row, other in zip(mine, theirs, strict=False):
         by_rule = row[rule] not in ("span_status", "exception", None)
         left_out = {
             recorder,
-            columns.index("first_span_id"),
-            columns.index("flags"),
+            *map(columns.index, ("attempt", "first_span_id", "flags", "linked_by")),
             *((rule, columns.index("rule_grade")) if by_rule else ()),
         }
         assert other[recorder] is None
