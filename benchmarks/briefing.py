@@ -88,7 +88,7 @@ class Simulation:
 
 def is_advised_against(briefing: str, host: str) -> bool:
     """Whether the text says that ``fetch`` fails for ``host``, and that ``search`` works."""
-    if '- "fetch" fails' not in briefing or '"search" worked' not in briefing:
+    if '- "fetch" failed' not in briefing or '"search" worked' not in briefing:
         return False
     return f'at the host "{host}"' in briefing or "at the host" not in briefing
 
