@@ -98,9 +98,9 @@ def test_both_panels_show_the_complete_window_with_silence_hatched(chart):
 
 def test_the_bars_of_a_tool_lie_in_the_complete_window(chart):
     page = chart()
-    page.wait_for_selector("td.spark svg")
+    page.wait_for_selector("table.ranking td.spark svg")
     places = page.eval_on_selector_all(
-        "tr:first-child td.spark rect.all",
+        "table.ranking[data-sort=tools] tr:first-child td.spark rect.all",
         "bars => bars.map(bar => [+bar.getAttribute('x'), +bar.getAttribute('width')])",
     )
     shares = [(start - DAY) / timedelta(days=7) for start in (FIRST, SECOND)]
@@ -223,8 +223,8 @@ def test_the_fields_are_utc_without_a_script(browser, bursts):
 
 def test_one_switch_shows_all_times_in_utc_and_is_remembered(chart):
     page = chart()
-    page.wait_for_selector("table.tools time")
-    failed = page.locator("table.tools time").first
+    page.wait_for_selector(".findings time")
+    failed = page.locator(".findings time").first
     ticks = f"{CHART}.getModel().getComponent('xAxis', 1).axis.getViewLabels().map((one) => one.formattedLabel)"
     assert page.inner_text("#zone") == "UTC+1"
     assert "14:00:00" in failed.inner_text()
@@ -238,7 +238,7 @@ def test_one_switch_shows_all_times_in_utc_and_is_remembered(chart):
     assert any(value % 86_400_000 == 0 for value in page.evaluate(places)), "midnight in UTC"
     assert local
     page.reload()
-    page.wait_for_selector("table.tools time")
+    page.wait_for_selector(".findings time")
     assert page.inner_text("#zone") == "UTC"
     assert "13:00:00" in failed.inner_text()
     page.press("#zone", "Enter")

@@ -110,6 +110,7 @@ def _finding(row: Row, kind: str, said: Sentence, step: Sentence) -> Finding:
         version=row["version_since"],
         since=row["since"],
         until=row["until"],
+        last=row["last_called_at"],
         code=row["code"],
     )
 
@@ -175,5 +176,6 @@ def _merged(findings: list[Finding]) -> Finding:
         cost=Cost(sum(one.calls for one in costs), sum(one.seconds for one in costs)),
         since=first,
         until=ended,
+        last=max((one.last for one in ordered if one.last is not None), default=None),
         version=None,
     )

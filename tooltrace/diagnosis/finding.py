@@ -87,6 +87,8 @@ class Finding:
     since: datetime | None = None
     """Naive UTC; None where no beginning is known."""
     until: datetime | None = None
+    last: datetime | None = None
+    """Start of the last call that it is about, naive UTC; None where that is not known."""
     code: str | None = None
     """The error code of most failures."""
 

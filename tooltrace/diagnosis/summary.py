@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final, Literal
 
 from tooltrace.analysis.sentence import Clause, Figure, Sentence
@@ -70,17 +70,17 @@ def cost(finding: Finding) -> Sentence | None:
     return Sentence((Clause("cost"), *separated[1:])) if known else None
 
 
-def marks(findings: Sequence[Finding], now: datetime) -> dict[str, Any]:
+def marks(findings: Sequence[Finding]) -> dict[str, Any]:
     """Return when tools failed more than before as columns and rows, for a time axis; the most urgent first.
 
-    ``now``: naive UTC, the time until which a finding that is open lasts.
+    A finding that is open is known to last until its last call.
     """
     names = ("tool", "started", "ended", "lasted_ms")
     found = [one for one in findings if one.kind in MARKED][:MAX_MARKS]
     rows = [
-        (tool, one.since, one.until, max((one.until or now) - one.since, timedelta()) / timedelta(milliseconds=1))
+        (tool, one.since, one.until, max(end - one.since, timedelta()) / timedelta(milliseconds=1))
         for one in found
-        if one.since is not None
+        if one.since is not None and (end := one.until or one.last) is not None
         for tool in one.tools
     ]
     return {"columns": [{"name": name} for name in names], "rows": rows}

@@ -100,7 +100,7 @@ def _rounded_rows(section: SectionResult) -> list[Row]:
 def _marks(report: Report) -> str:
     """Return the times of findings as JSON for marks on the time axis."""
     found = report.summary.findings if report.summary is not None else ()
-    return json_for_script(marks(found, report.made_at.replace(tzinfo=None)))
+    return json_for_script(marks(found))
 
 
 def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:

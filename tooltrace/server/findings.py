@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
 from typing import Final
 
 from starlette.requests import Request
@@ -46,7 +45,7 @@ async def data(request: Request) -> Response:
     """Return the times of findings as JSON, for the marks of a chart."""
     window, tool = time_range(request.query_params).params, request.query_params.get("tool") or None
     found = await app_state(request).diagnosis.findings(tool, **window)
-    text = json_for_script(marks(found, datetime.now(UTC).replace(tzinfo=None)))
+    text = json_for_script(marks(found))
     return Response(text, media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
