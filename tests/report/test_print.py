@@ -93,10 +93,10 @@ def test_charts_drawn_before_printing_have_the_width_of_their_panels_on_paper(pa
 
 
 @pytest.mark.parametrize("size", [A4, LETTER])
-def test_the_first_page_has_the_figures_the_ranking_and_the_incidents(paper, size):
+def test_the_first_page_has_the_findings_the_figures_and_the_tools(paper, size):
     page = paper("past", size)
     bottoms = page.evaluate(
-        "['.tiles', 'table.tools', '.panel-incidents'].map(one => document.querySelector(one).getBoundingClientRect().bottom)"
+        "['.verdict-box', '.tiles', 'table.tools'].map(one => document.querySelector(one).getBoundingClientRect().bottom)"
     )
     assert bottoms == sorted(bottoms)
     assert bottoms[-1] <= size[1]
@@ -104,19 +104,16 @@ def test_the_first_page_has_the_figures_the_ranking_and_the_incidents(paper, siz
 
 
 def test_rows_that_are_not_on_paper_are_counted(paper):
-    page = paper("past", A4)
-    shown = (
-        "[...document.querySelectorAll('.panel-incidents tbody tr')].filter(row => row.getClientRects().length).length"
-    )
-    rows = page.locator(".panel-incidents tbody tr").count()
-    assert page.evaluate(shown) == min(rows, 8)
-    notes = page.locator(".panel-incidents .paper-only").all_inner_texts()
-    assert notes == ([f"{rows - 8} more rows are in the file."] if rows > 8 else [])
+    page = paper("demo", A4)
+    shown = "[...document.querySelectorAll('.findings li')].filter(row => row.getClientRects().length).length"
+    rows = page.locator(".findings li").count()
+    assert page.evaluate(shown) == min(rows, 6)
+    assert page.locator(".verdict-box .paper-only").all_inner_texts() == [f"{rows - 6} more rows are in the file."]
 
 
 def test_times_on_paper_are_utc_and_complete(paper):
     page = paper("past", A4)
-    shown = page.locator("table.tools time").first
+    shown = page.locator(".findings time").first
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", shown.inner_text())
     assert shown.get_attribute("datetime")[:16].replace("T", " ") == shown.inner_text()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
@@ -148,7 +145,7 @@ def test_charts_of_a_report_show_its_complete_window_and_switch_to_utc(page, mad
     scope = reports["past"].scope
     assert start / 1000 <= scope.since.replace(tzinfo=UTC).timestamp() + 1
     assert end / 1000 >= scope.until.replace(tzinfo=UTC).timestamp() - 1
-    time = page.locator("table.tools time").first
+    time = page.locator(".findings time").first
     before = time.inner_text()
     page.click("#zone")
     assert page.inner_text("#zone") == "UTC"
@@ -173,7 +170,7 @@ def test_names_and_messages_of_any_length_leave_the_pages_as_they_are(page, tmp_
     page.set_viewport_size({"width": A4[0], "height": A4[1]})
     page.emulate_media(media="print")
     try:
-        bottom = "document.querySelector('.panel-incidents').getBoundingClientRect().bottom"
+        bottom = "document.querySelector('table.tools').getBoundingClientRect().bottom"
         assert page.evaluate(bottom) <= A4[1]
     finally:
         page.emulate_media(media="screen")
