@@ -172,15 +172,15 @@ FROM (
 LEFT JOIN (
     SELECT
         stopped.span_id AS stopped_span,
-        min(later.started_at) AS next_start,
-        arg_min(later.span_id, later.started_at) AS next_span,
-        arg_min(CASE WHEN later.ending IN ('declined', 'expired') THEN later.ending WHEN later.ending = 'refused' THEN 'declined' ELSE 'approved' END, later.started_at) AS next_decision
+        min(next_attempt.started_at) AS next_start,
+        arg_min(next_attempt.span_id, next_attempt.started_at) AS next_span,
+        arg_min(CASE WHEN next_attempt.ending IN ('declined', 'expired') THEN next_attempt.ending WHEN next_attempt.ending = 'refused' THEN 'declined' ELSE 'approved' END, next_attempt.started_at) AS next_decision
     FROM attempts AS stopped
-    JOIN attempts AS later
-        ON later.call_id = stopped.call_id AND later.tool = stopped.tool AND later.conversation_id = stopped.conversation_id
+    JOIN attempts AS next_attempt
+        ON next_attempt.call_id = stopped.call_id AND next_attempt.tool = stopped.tool AND next_attempt.conversation_id = stopped.conversation_id
     WHERE stopped.ending = 'paused' AND stopped.span_id IN (SELECT span_id FROM gate_events)
-      AND (coalesce(later.ending, '') NOT IN ('paused', 'refused') OR later.code = 'BLOCKED') AND later.call_id IN (SELECT call_id FROM gate_events)
-      AND later.started_at >= stopped.started_at AND coalesce(later.first_span_id = stopped.first_span_id, later.first_span_id IS NULL)
+      AND (coalesce(next_attempt.ending, '') NOT IN ('paused', 'refused') OR next_attempt.code = 'BLOCKED') AND next_attempt.call_id IN (SELECT call_id FROM gate_events)
+      AND next_attempt.started_at >= stopped.started_at AND coalesce(next_attempt.first_span_id = stopped.first_span_id, next_attempt.first_span_id IS NULL)
     GROUP BY stopped.span_id
 ) AS n ON n.stopped_span = g.span_id
 WHERE g.row_no = 1
