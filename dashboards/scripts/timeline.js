@@ -109,7 +109,7 @@ function timeline(rows, colours, time, placed, incidents, height) {
     tooltip: { ...base(colours).tooltip, formatter: (items) => {
       const start = time.buckets.findLast((each) => each <= items[0].axisValue);
       const lines = (described.get(start) ?? []).flatMap(([key, row]) => [
-        `${key ? `${key}: ` : ""}${number(row.attempts, "count")} ${words("attempts")}, ${number(row.failures, "count")} ${words("failures")}`,
+        `${key ? `${key}: ` : ""}${number(row.attempts, "count")} ${words("attempts")}, ${number(row.failures, "count")} ${words("failures")}${row.cut_off ? `, ${number(row.cut_off, "count")} ${words("cut_off")}` : ""}`,
         row.rate === null ? null : `${number(row.rate, "share")} (${number(row.low, "share")} – ${number(row.high, "share")})`,
         row.p95 === null ? null : `p50 ${duration(row.p50)}, p95 ${duration(row.p95)}`,
       ]);
@@ -119,22 +119,24 @@ function timeline(rows, colours, time, placed, incidents, height) {
   });
 }
 
-// Bars of attempts and failures; for each version, or for all attempts, the failure rate with its interval.
+// Bars of attempts, failures and what was cut off; for each version, or for all attempts, the failure rate with its interval.
 function counted(rows, colours, time) {
   const versions = "tool_version" in rows[0] ? "tool_version" : "version" in rows[0] ? "version" : null;
-  const groups = new Map(), total = new Map(time.buckets.map((start) => [start, { attempts: 0, failures: 0 }])), described = new Map();
+  const groups = new Map(), total = new Map(time.buckets.map((start) => [start, { attempts: 0, failures: 0, cutOff: 0 }])), described = new Map();
   for (const row of rows) {
     const key = versions ? (row[versions] == null ? words("unversioned") : words("version").replace("{version}", () => visible(String(row[versions])).slice(0, 80))) : "", start = Date.parse(row.started);
     groups.set(key, [...(groups.get(key) ?? []), { ...row, start }]);
     described.set(start, [...(described.get(start) ?? []), [key, row]]);
-    total.get(start).attempts += row.attempts;
+    total.get(start).attempts += row.attempts + (row.cut_off ?? 0);
     total.get(start).failures += row.failures;
+    total.get(start).cutOff += row.cut_off ?? 0;
   }
   const bars = { type: "bar", barMaxWidth: 18, barMinWidth: 2, barCategoryGap: "12%" };
   const series = [
     { ...bars, name: words("attempts"), data: [...total].map(([start, sum]) => [time.middle(start), sum.attempts]), itemStyle: { color: colours.bar }, barGap: "-100%" },
-    { ...bars, name: words("failures"), data: [...total].map(([start, sum]) => [time.middle(start), sum.failures]), itemStyle: { color: colours.bad, opacity: 0.75 }, z: 3 },
+    { ...bars, name: words("failures"), data: [...total].map(([start, sum]) => [time.middle(start), sum.failures]), stack: "bad", itemStyle: { color: colours.bad, opacity: 0.75 }, z: 3 },
   ];
+  if ([...total.values()].some((sum) => sum.cutOff)) series.push({ ...bars, name: words("cut_off"), data: [...total].map(([start, sum]) => [time.middle(start), sum.cutOff]), stack: "bad", itemStyle: { color: colours.warn, opacity: 0.75 }, z: 3 });
   const tones = [colours.band, colours.second, colours.warn, colours.good, colours.quiet];
   [...groups].slice(-5).forEach(([key, group], index) => {
     const points = gaps(group, time.step);

@@ -53,13 +53,13 @@ SPARKS = _part(
     "",
     by=_OF_TOOL,
     params={"parts": 40},
-    only=(*_OF_TOOL, "started", "seconds", "attempts", "failures"),
+    only=(*_OF_TOOL, "started", "seconds", "attempts", "failures", "cut_off"),
 )
 OVERVIEW = (
     _part(
         "overview.time",
         "timeline",
-        "started attempts failures rate p50 p95",
+        "started attempts failures cut_off rate p50 p95",
         by=(),
         chart="timeline",
         params={"parts": 60},
@@ -87,7 +87,7 @@ TOOL = (
     _part(
         "tool.time",
         "timeline",
-        "version started attempts failures rate p50 p95",
+        "version started attempts failures cut_off rate p50 p95",
         by=("tool", "version"),
         chart="timeline",
         params={"parts": 30},
