@@ -23,7 +23,7 @@
 --   first_item_ms   ms     streams: milliseconds from the start to the first item
 --   consumer_ms     ms     streams: milliseconds that the consumer used between items
 --   status          text   status that the tool reported: success, partial or error; unknown where it reported none
---   ending          text   how the attempt ended: returned, raised, cancelled, abandoned, paused, declined, expired or refused
+--   ending          text   how the attempt ended: returned, raised, cancelled, abandoned, paused, declined, expired, lost, refused or handed_over
 --   code            text   error code, such as TIMEOUT; of a cancelled attempt TIMEOUT for a deadline, CANCELLED for a person or the program, else NULL
 --   error_type      text   class of the exception, or the error type that the response names
 --   error_message   text   error message, redacted; for a partial result, the reason why it is partial

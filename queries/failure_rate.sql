@@ -1,7 +1,7 @@
 -- Which tools fail, how often, and how certain is the rate?
 --
 -- One row per group. A failure is an attempt that reports status 'error', whether it returned or raised. An attempt that
--- was cancelled, abandoned, paused, declined, expired or refused, or that reported no status, is not evidence about the tool: it
+-- was cancelled, abandoned, paused, declined, expired, lost, handed over or refused, or that reported no status, is not evidence about the tool: it
 -- is excluded from numerator and denominator, and counted in a column of its own. One that a deadline cancelled, a stream that was not
 -- read to its end, and one that was lost are evidence of a hang: cut_off_share is their share of themselves and the finished ones. A cancellation
 -- without a stated reason is not counted there: most of them are a person's, who stopped the agent and not the tool. A call failed if its last finished

@@ -48,7 +48,13 @@ STYLES = {"success": "green", "partial": "yellow", "error": "bold red"}
 @tool_option("Only this tool; repeatable, as are the other filters.", multiple=True)
 @click.option("--status", multiple=True, type=click.Choice(list(STYLES)), help="Only this status.")
 @click.option("--code", multiple=True, help="Only this error code.")
-@click.option("--ending", multiple=True, type=click.Choice(ENDINGS), help="Only this ending.")
+@click.option(
+    "--ending",
+    multiple=True,
+    type=click.Choice(ENDINGS),
+    metavar="ENDING",
+    help=f"Only this ending: {', '.join(ENDINGS)}.",
+)
 @click.option("--agent", multiple=True, help="Only this agent.")
 @click.option("--conversation", multiple=True, help="Only this conversation.")
 @click.option("--text", help="Only attempts with this text in ids, error, arguments, message or result; ignores case.")
