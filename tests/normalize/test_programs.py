@@ -6,6 +6,7 @@ import pytest
 
 from tests.normalize.shapes import read
 from tooltrace.normalize.heuristics import programs
+from tooltrace.normalize.heuristics.programs import read_output
 
 
 @pytest.mark.parametrize(
@@ -60,3 +61,14 @@ def test_every_message_of_the_table_is_read_after_the_name_of_a_program() -> Non
     messages = programs._messages()
     lines = {f"cat: x: {end}" for end in messages.ends} | {f"bash: {part}" for part in messages.parts}
     assert [line for line in lines if programs.report_of(line) is None] == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "date: not specified\nvenue: hall", "host: unknown\nport: 80", "time: not recorded", "file: missing, using default",
+        "id: required, name: optional", "test: failed to reject H0", "who: unknown",
+    ],
+)  # fmt: skip
+def test_a_record_whose_members_have_the_names_of_programs_is_data(words: str) -> None:
+    assert read_output(words) is None

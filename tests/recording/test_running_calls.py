@@ -157,3 +157,35 @@ parent()
     found = begun(store)
     assert sorted(record.tool for record in found) == ["child", "parent"]
     assert len({record.pid for record in found}) == 2
+
+
+def test_a_secret_of_one_argument_is_removed_from_the_others_before_the_end(store: Path) -> None:
+    tt.configure(store=store, begun_after=SOON)
+
+    @tt.trace_tool(name="login")
+    def login(password: str, command: str, release: threading.Event) -> None:
+        release.wait()
+
+    release = threading.Event()
+    thread = threading.Thread(target=login, args=("hx7!Qp-92zzK#k1", "use hx7!Qp-92zzK#k1 now", release))
+    thread.start()
+    until(lambda: begun(store))
+    raw = b"".join(path.read_bytes() for path in store.parent.rglob("*") if path.is_file())
+    release.set()
+    thread.join()
+    assert b"[redacted] now" in raw
+    assert b"hx7!Qp-92zzK#k1" not in raw
+
+
+def test_a_running_call_is_forgotten_by_a_condition_too(store: Path, hold: Callable[..., Any]) -> None:
+    tt.configure(store=store, begun_after=SOON)
+    release, thread = started(hold, "", conversation_id="chat", call_id="c1")
+    until(lambda: begun(store))
+    report = tt.forget(where="tool = 'hold'", store=store)
+    release.set()
+    thread.join()
+    tt.flush(None)
+    assert report.remaining == []
+    with tt.connect(store) as db:
+        assert db.sql("SELECT count(*) FROM begun").fetchall() == [(0,)]
+        assert db.sql("SELECT count(*) FROM tool_calls").fetchall() == [(0,)]

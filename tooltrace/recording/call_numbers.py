@@ -53,8 +53,6 @@ class CallUse(Struct, eq=False, gc=False):  # without cycles: it refers to the a
     paused: bool = False
     failed: bool | None = False
     """Whether the last attempt failed; None where its result has not been read yet. False while it runs."""
-    secrets: frozenset[str] = frozenset()
-    """What was removed from the records of its attempts, see ``known_secrets``."""
     unread: ref[Attempt] | None = None
     """The last attempt, where its result has not been read yet."""
 

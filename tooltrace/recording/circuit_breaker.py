@@ -199,6 +199,8 @@ class _Run:
         """The last item of a stream, as a copy: a consumer may drop its items."""
         self._text: list[str] | None = []
         """The first items of a stream, where all are texts."""
+        self._length = 0
+        """Characters of these items."""
 
     def __enter__(self) -> Self:
         self._breaker.check(self._name)
@@ -214,8 +216,9 @@ class _Run:
         self._last = snapshot_result(item, _READ)
         if type(item) is not str:
             self._text = None
-        elif self._text is not None and sum(map(len, self._text)) < _READ:
+        elif self._text is not None and item and self._length < _READ:
             self._text.append(item[:_READ])
+            self._length += len(item)
         return item
 
     def stream_returned(self, value: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from tooltrace.core.begun import Begun
 from tooltrace.core.lru import LruMap
 from tooltrace.core.record_redaction import remove_known
 from tooltrace.core.records import ToolCall
@@ -26,6 +27,8 @@ _MAX_DEPTH: Final = 32
 
 _by_span: LruMap[Secrets] = LruMap(1000)
 """Secrets of attempts by span id, for messages to the model about them."""
+_by_call: LruMap[Secrets] = LruMap(1000)
+"""Secrets of the attempts of calls, for further attempts; few, because they are kept in memory as they are."""
 
 
 def remove_secrets(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
@@ -34,9 +37,10 @@ def remove_secrets(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any
     if attempt.around is None and attempt.use is None and not sanitizer.removed and not hidden:  # most attempts
         attempt.secrets = NOTHING
         return
-    known = _around(attempt).union(sanitizer.removed, hidden)
-    if attempt.use is not None and (known or attempt.use.secrets):
-        attempt.use.secrets = known = known | attempt.use.secrets if len(known) < MAX_VALUES else known
+    found = _around(attempt).union(sanitizer.removed, hidden)
+    known = _with_earlier(attempt, found)
+    if known and attempt.use is not None:
+        _by_call.put(attempt.use, known)
     attempt.secrets, attempt.around = known, None
     if not known:
         return
@@ -46,6 +50,20 @@ def remove_secrets(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any
         sanitizer.redacted = True
     if attempt.has_user_events:
         attempt.redact_events(lambda found: _without(found, values), values.removed_from)
+
+
+def remove_secrets_of_running(attempt: Attempt, sanitizer: Sanitizer, fields: dict[str, Any]) -> None:
+    """Remove the same from ``fields`` of the record of ``attempt``, which runs."""
+    hidden = NOTHING if attempt.captures_content else _in_arguments(attempt)
+    known = _with_earlier(attempt, _around(attempt).union(sanitizer.removed, hidden))
+    if known and remove_known(Begun, fields, KnownValues(known)):
+        sanitizer.redacted = True
+
+
+def _with_earlier(attempt: Attempt, known: Secrets) -> Secrets:
+    """Return ``known`` with the secrets of the earlier attempts of the call."""
+    earlier = None if attempt.use is None else _by_call.get(attempt.use)
+    return known if earlier is None or len(known) >= MAX_VALUES else known | earlier
 
 
 def without_secrets(span_id: str | None, text: str) -> str:

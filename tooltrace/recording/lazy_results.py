@@ -88,7 +88,7 @@ class _Watched:
 
     def __next__(self) -> Any:
         stream = self._stream
-        if not stream.attempt.is_recording():
+        if not _runs(stream.attempt):
             return next(self._items)
         began = perf_counter_ns()
         if self._left:
@@ -117,8 +117,13 @@ class _Watched:
         return iter, (self._items,)  # a copy or a pickle of it has the tool's own iterator
 
 
+def _runs(attempt: Attempt) -> bool:
+    """Whether the end of ``attempt`` has not been seen; one that waits for an outer observer has ended."""
+    return attempt.is_recording() and not attempt.held
+
+
 def _dropped(stream: StreamRecorder) -> None:
-    if stream.attempt.is_recording():
+    if _runs(stream.attempt):
         stream.raised(GeneratorExit())
 
 
@@ -156,7 +161,7 @@ def _is_of_this_loop(future: Any) -> bool:
 
 
 def _end(recorder: Recorder, attempt: Attempt, future: Any) -> None:
-    if not attempt.is_recording():
+    if not _runs(attempt):
         return
     if future.cancelled():
         if type(future) is ThreadFuture:
@@ -170,5 +175,5 @@ def _end(recorder: Recorder, attempt: Attempt, future: Any) -> None:
 
 
 def _forgotten(recorder: Recorder, attempt: Attempt) -> None:
-    if attempt.is_recording():
+    if _runs(attempt):
         recorder.finish_without_run(attempt, HANDED_OVER)

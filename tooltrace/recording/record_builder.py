@@ -24,7 +24,7 @@ from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.otel import attributes as names
 from tooltrace.recording.cancellation import CANCELLED, TIMEOUT
-from tooltrace.recording.known_secrets import remove_secrets
+from tooltrace.recording.known_secrets import remove_secrets, remove_secrets_of_running
 from tooltrace.recording.lazy_results import HANDED_OVER, is_lazy
 from tooltrace.recording.reading import decisive, of_stream, read_response, snapshot_response
 from tooltrace.recording.retryable import with_retryable
@@ -209,6 +209,7 @@ def build_begun(attempt: Attempt) -> Begun:
     fields["call_id"] = attempt.call_id or attempt.hex_id
     _add_arguments(attempt, sanitizer, fields)
     _redact_names(sanitizer, fields)
+    remove_secrets_of_running(attempt, sanitizer, fields)
     _add_removals(attempt, sanitizer, fields)
     return Begun(**fields)
 

@@ -367,9 +367,10 @@ class Recorder:
     def _end(self, attempt: Attempt) -> None:  # noqa: C901 - as begin
         ended = attempt
         if attempt.inner is not None or attempt.outer is not None:
+            outer = attempt.outer
             row, own = observers.settle(attempt)
             for each in own:
-                self._end_alone(each, attempt)
+                self._end_alone(each, outer if each is attempt and outer is not None else attempt)
             if row is None:
                 return
             attempt = row

@@ -20,6 +20,7 @@ _LONGEST = 500
 """Maximum characters of a line that is a report."""
 _SHELLS = frozenset({"bash", "sh", "dash", "zsh", "ksh", "fish", "ash", "-bash", "-sh"})
 _LINE = lazy(r"(?:\S*/)?(?P<name>[\w.+@\[-]{1,40}): +(?P<rest>\S.*)")
+_OPERAND = lazy(r"[‘'\"`«„“].{1,200}?[’'\"´»“”]")
 _OF_A_SCRIPT = lazy(r"\S{1,200}: (?:line |-c: line )?\d+: (?P<rest>\S.*)")
 """A report of a shell about a line of a script."""
 _FAILED = lazy(
@@ -160,7 +161,10 @@ def report_of(line: str) -> Report | None:
         return Report(line) if name in _SHELLS or "line " in line else None
     if name in _SHELLS and _OF_A_SHELL.match(rest):
         return Report(line)
-    if name in _names().all and (_FAILED.search(rest) or rest.startswith("***")):
+    # a name that is a word of records too ("date: not specified") names the operand that it refuses, in quotes
+    if (name in _names().plain or (name in _names().all and _OPERAND.search(rest))) and _FAILED.search(rest):
+        return Report(line)
+    if name in _names().all and rest.startswith("***"):
         return Report(line)
     return Report(line) if name in _names().plain and _OTHER_LANGUAGE.search(rest) else None
 

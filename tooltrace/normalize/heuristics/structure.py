@@ -42,7 +42,6 @@ _ERRORS = (
     "error_message",
     "error_msg",
     "errmsg",
-    "last_error",
 )
 _STATES = ("status", "state", "result", "outcome", "type")
 _STATUSES = ("status_code", "http_status", "http_code", "status", "code", "error_code", "statuscode")

@@ -132,14 +132,16 @@ def _find_attempts(con: DuckDBPyConnection, selection: Selection) -> None:
             # line breaks around the condition: a comment at its end would hide the closing parenthesis
             if len(duckdb.extract_statements(f"SELECT 1 WHERE (\n{selection.where}\n)")) != 1:
                 raise QueryError("the condition must be one SQL expression; nothing was forgotten")
+            # calls that run have the columns that are known before their end; the others are NULL
             con.execute(
-                f"CREATE TEMP TABLE chosen AS SELECT span_id FROM tool_calls WHERE (\n{selection.where}\n) IS TRUE"
+                "CREATE TEMP TABLE chosen AS SELECT span_id FROM (FROM tool_calls UNION ALL BY NAME FROM begun) "
+                f"WHERE (\n{selection.where}\n) IS TRUE"
             )
         except duckdb.Error as error:
             raise QueryError(f"wrong condition: {' '.join(str(error).split())[:300]}; nothing was forgotten") from error
     con.execute(
-        "CREATE TEMP TABLE forgotten AS SELECT span_id, call_id, trace_id, started_at FROM attempts "
-        f"WHERE {' AND '.join(conditions)}",
+        "CREATE TEMP TABLE forgotten AS SELECT span_id, call_id, trace_id, started_at "
+        f"FROM (FROM attempts UNION ALL BY NAME FROM begun) WHERE {' AND '.join(conditions)}",
         values,
     )
 
