@@ -175,7 +175,7 @@ faults.faults.count("parents_own")
 held, release = threading.Event(), threading.Event()
 def hold():
     assert recorder.worker._acquire_permit(None)
-    with recorder._attempts._lock, recorder.worker._writer._journal._lock:
+    with recorder._calls._lock, recorder.worker._writer._journal._lock:
         held.set()
         release.wait()
     recorder.worker._permit.put(True)
@@ -207,7 +207,7 @@ from tooltrace.recording import config
 from tooltrace import faults as guard
 tt.configure(durability="call"); add()
 recorder = config.get_recorder()
-for lock in (recorder.worker._writer._journal._lock, recorder._attempts._lock):
+for lock in (recorder.worker._writer._journal._lock, recorder._calls._lock):
     with lock:
         g = stream(); next(g); del g
 """,
