@@ -47,7 +47,7 @@ def chat():
 OF_CHAT = [
     ("search", "call_a", "error", "returned", '{"q":"tea"}', "Error: no network"),
     ("shell", "call_b", "success", "returned", '{"input":"ls"}', "a.txt"),
-    ("pay", "call_c", None, None, '{"sum":1}', None),
+    ("pay", "call_c", None, "handed_over", '{"sum":1}', None),
 ]
 
 
@@ -136,7 +136,10 @@ def test_requests_and_their_results_become_calls(tmp_path, sample, expected):
 
 def test_whole_responses_and_their_times_are_read(tmp_path):
     calls, _ = imported(tmp_path / "r.json", response().model_dump_json())
-    assert [facts(call)[:4] for call in calls] == [("add", "call_1", None, None), *[f[:4] for f in OF_ITEMS[1:]]]
+    assert [facts(call)[:4] for call in calls] == [
+        ("add", "call_1", None, "handed_over"),
+        *[f[:4] for f in OF_ITEMS[1:]],
+    ]
     assert {(call.conversation_id, f"{call.started_at:%Y-%m-%d %H:%M:%S}") for call in calls} == {
         ("resp_1", "2023-11-14 22:13:20")
     }
@@ -171,7 +174,7 @@ def test_a_call_that_the_conversation_left_behind_did_not_run(tmp_path):
         ("refused", "ORPHANED", None, None)
     ]
     unknown, _ = imported(tmp_path / "last.json", json.dumps(asked))
-    assert [(each.ending, each.code, each.status) for each in unknown] == [(None, None, None)]
+    assert [(each.ending, each.code, each.status) for each in unknown] == [("handed_over", None, None)]
     answered = [
         *asked,
         {"role": "tool", "tool_call_id": "call_1", "content": "paid"},

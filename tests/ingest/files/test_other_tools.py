@@ -87,7 +87,7 @@ def test_a_span_of_mlflow_in_progress_has_no_end(tmp_path: Path, end: Any) -> No
     file = tmp_path / "trace.json"
     file.write_text(json.dumps(trace))
     search = calls_of(imported(file)[0])[0]
-    assert (search.tool, search.duration_ms, search.status, search.ending) == ("search", None, None, None)
+    assert (search.tool, search.duration_ms, search.status, search.ending) == ("search", None, None, "handed_over")
 
 
 def test_an_mlflow_session_is_the_conversation() -> None:

@@ -59,7 +59,7 @@ def test_the_span_status_is_enough(take: Take) -> None:
 @pytest.mark.parametrize(
     ("stated", "status", "ending"),
     [
-        ({}, None, None),
+        ({}, None, "handed_over"),
         ({"status": "ok"}, "success", "returned"),
         ({"result": {"n": 1}}, "success", "returned"),
         ({"error": ("TimeoutError", "slow")}, "error", "raised"),

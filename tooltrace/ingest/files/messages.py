@@ -168,7 +168,7 @@ class _Conversation:
                 arguments=request.arguments,
                 result=request.result,
                 error=_ORPHANED if is_left else None,
-                ending="refused" if is_left else None if request.result is NO_RESULT else "returned",
+                ending="refused" if is_left else "handed_over" if request.result is NO_RESULT else "returned",
             )
 
     def _add_message(self, message: dict[str, Any]) -> None:

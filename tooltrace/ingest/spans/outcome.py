@@ -59,7 +59,7 @@ def outcome_of(call: SpanToolCall, rules: tuple[Rule, ...]) -> CallOutcome:
         return CallOutcome(call.ending, None, call.result)
     if not _is_failure(call, exception):
         if not call.form.end_ns and call.form.status != "ok" and call.result is NO_RESULT:
-            return CallOutcome(None)
+            return CallOutcome("handed_over")  # its end was not seen
         return CallOutcome("returned", None, _reported(call))
     kind, message = _kind_and_message(call, exception)
     ending = ending_by_name((kind, *_bases(kind))) if kind else "raised"

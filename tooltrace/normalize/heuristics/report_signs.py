@@ -21,7 +21,7 @@ _WORDS = (
     "znalezion istnieje niepo niepr neznám neplat neexist nenalez selhal zlyhal chyb niet mislukt geen ongeldig onbekend inte ikke ikkje misslyck mislyk "
     "ogilt ugyld okän ukjent ukend virhe ei_ epäonn tuntem hata geçersiz bilinm amadı emedi amıyor emiyor başarısız hiba nem_ sikertelen eroare nu_ eșu "
     "gagal tidak galat ralat lỗi không thất keine zeitüb schlug ungült unbek zugriff no_s introuv inconnu invalide inattendu trobat vàlid "
-    "existe già existiert accès accesso acesso acceso denegad verweig espera_agotado sconosc"
+    "nepodpor neočekáv chýba existe già existiert accès accesso acesso acceso denegad verweig espera_agotado sconosc"
 )
 """Parts of words in lower case, with an underscore for a space; every report in English has one."""
 _SIGNS_OF_RUNTIMES = (
