@@ -12,6 +12,7 @@ formats results and errors, but makes no success of a failure.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import time_ns
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +99,10 @@ def _merged(outer: Attempt, inner: Attempt) -> Attempt:
     if inner.ending == HANDED_OVER:
         outer.add_from(inner)
         return outer
+    # Of two frameworks the outer one knows the name that the model used, as with a tool of a mounted server. A decorated
+    # function, which has parameters, keeps its own name.
+    if inner.spec.name != outer.spec.name and not inner.spec.parameters:
+        inner.spec = replace(inner.spec, name=outer.spec.name)
     inner.held, inner.start_time = False, outer.start_time
     inner.add_from(outer)
     outer.ending, outer.end_time = inner.ending, inner.past_end_ns

@@ -236,10 +236,12 @@ def test_thought_and_finish_are_calls_too(run, call, calls, kind):
 
 @pytest.mark.usefixtures("installed", "add")
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_id_again_is_the_next_attempt(run, call, calls, kind):
+def test_the_same_id_after_a_success_is_another_call(run, call, calls, kind):
     again = [call("add", {"a": 1, "b": 2}, "call_1")]
     run(kind, again, again)
-    assert [(each.call_id, each.attempt) for each in calls()] == [("call_1", 1), ("call_1", 2)]
+    first, second = calls()
+    assert [(each.call_id, each.attempt) for each in (first, second)] == [("call_1", 1), ("call_1", 1)]
+    assert (first.first_span_id, second.first_span_id) == (None, second.span_id)
 
 
 @pytest.mark.usefixtures("installed", "add")
