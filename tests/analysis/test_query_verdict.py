@@ -98,7 +98,7 @@ def test_a_message_has_quotes_around_it_that_are_not_in_it(message, english, chi
 
 
 def test_a_sentence_that_ends_with_an_ellipsis_has_no_full_stop():
-    cut = Sentence((Clause("cost.money", {"money": Figure("outline, fetch, …", "names")}),))
+    cut = Sentence((Clause("cost.seconds", {"spent": Figure("outline, fetch, …", "names")}),))
     assert as_text(cut, EN) == as_text(cut, ZH) == "outline, fetch, …"
     message = Sentence((Clause("finding.message", {"message": Figure("no answer …", "message")}),))
     assert as_text(message, EN).endswith("'no answer …'.")

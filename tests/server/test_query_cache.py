@@ -17,7 +17,7 @@ from tooltrace.server.query_cache import QueryCache
 from tooltrace.store.base import Cancellation
 from tooltrace.store.files.file_lock import Lock
 from tooltrace.store.files.paths import StorePaths
-from tooltrace.store.result import Statement, with_rows
+from tooltrace.store.result import Statement
 
 from .conftest import call, write
 
@@ -224,7 +224,7 @@ def spy_on(cache, monkeypatch):
     return executed
 
 
-async def test_incidents_of_a_tool_come_from_those_of_all_tools_if_they_are_known(tmp_path, monkeypatch):
+async def test_incidents_of_a_tool_are_the_same_alone_and_beside_others(tmp_path):
     store, start = tmp_path / "d.duckdb", datetime(2026, 3, 1)
     marks = {
         "search": "s" * 40 + "e" * 12 + "s" * 9 + "e" * 8,
@@ -235,43 +235,15 @@ async def test_incidents_of_a_tool_come_from_those_of_all_tools_if_they_are_know
         call(tool=tool, conversation_id=f"{tool} {n}", started_at=start + timedelta(minutes=n), status=STATUS[mark])
         for tool, history in marks.items() for n, mark in enumerate(history)
     ))  # fmt: skip
-    monkeypatch.setattr(module, "FRESH_SECONDS", 1000.0)  # the first query folds, which changes the store's files
-    alone, together = QueryCache(store), QueryCache(store)
-    executed = spy_on(together, monkeypatch)
-    every = await together.query("incidents")
+    cache = QueryCache(store)
+    every = await cache.query("incidents")
     assert sorted(every.values("tool")) == ["fetch", "search", "search"]
-    assert await together.query_tool("incidents", None) is every
     for tool in (*marks, "unknown"):
-        known = (await together.query_tool("incidents", tool)).dicts()
-        own = (await alone.query_tool("incidents", tool)).dicts()
-        assert known == [
+        own = (await cache.query("incidents", tool=tool)).dicts()
+        assert [row for row in every.dicts() if row["tool"] == tool] == [
             {name: pytest.approx(value, rel=1e-9) if isinstance(value, float) else value for name, value in row.items()}
             for row in own
         ]
-    assert executed == [("incidents", None)]
-
-
-async def test_incidents_of_a_tool_share_the_running_query_for_all_tools(cache, monkeypatch):
-    executed = spy_on(cache, monkeypatch)
-    every, one = await asyncio.gather(
-        cache.query("incidents", failing=1), cache.query_tool("incidents", "search", failing=1)
-    )
-    assert one.rows == [row for row in every.rows if row[0] == "search"]
-    assert executed == [("incidents", None)]
-
-
-async def test_a_tool_is_queried_alone_where_the_result_for_all_is_unknown_or_cut(cache, monkeypatch):
-    monkeypatch.setattr(module, "FRESH_SECONDS", 1000.0)
-    executed = spy_on(cache, monkeypatch)
-    await cache.query_tool("incidents", "search")
-    assert executed == [("incidents", "search")]
-    cache.invalidate()
-    await cache.query("incidents")
-    key = module._key("incidents", None, {})
-    cut = with_rows(cache._results[key].result, [], cut="rows")
-    cache._results[key] = replace(cache._results[key], result=cut)
-    await cache.query_tool("incidents", "search")
-    assert executed == [("incidents", "search"), ("incidents", None), ("incidents", "search")]
 
 
 @pytest.mark.parametrize(

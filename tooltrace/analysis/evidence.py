@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 import orjson
 
 from tooltrace.redact.plain_data import is_shallow, json_of
-from tooltrace.statistics.shares import ClusterCounts, Proportion
+from tooltrace.statistics.shares import ClusterCounts, Proportion, failed_proportion, proportion_of
+from tooltrace.store.base import QuerySession
 from tooltrace.store.result import Statement
 
 MAX_ATTEMPTS: Final = 2_000
@@ -114,19 +115,36 @@ class Alternative:
     worked: Proportion
 
 
-def attempts_statement(tool: str, since: datetime | None) -> Statement:
-    """Return the statement for the newest finished attempts of ``tool``, with their arguments."""
-    return Statement(name="evidence", sql=_ATTEMPTS, params={"tool": tool, "since": since})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What the attempts of a tool say about its failures, and about what helps."""
+
+    attempts: Sequence[Row]
+    """The newest finished attempts, with their arguments."""
+    failing: Proportion
+    """Failed attempts among them."""
+    retry: Proportion | None
+    """Second attempts that succeeded, of all calls that failed first and made one; None where no call did."""
+    arguments: list[FailingArgument]
+    alternatives: list[Alternative]
 
 
-def steps_statement(tool: str, since: datetime | None) -> Statement:
-    """Return the statement for the attempts of all conversations in which ``tool`` failed, in their order."""
-    return Statement(name="evidence", sql=_STEPS, params={"tool": tool, "since": since})
+def gather_evidence(session: QuerySession, tool: str, since: datetime | None) -> Evidence:
+    """Return the evidence on ``tool`` since ``since``; None: all of its history. Raises QueryError, StoreError."""
 
+    def rows(sql: str) -> list[dict[str, Any]]:
+        return session.query(Statement(name="evidence", sql=sql, params={"tool": tool, "since": since})).dicts()
 
-def retries_statement(tool: str, since: datetime | None) -> Statement:
-    """Return the statement for the second attempts of calls of ``tool`` that failed first: sums over clusters."""
-    return Statement(name="evidence", sql=_RETRIES, params={"tool": tool, "since": since})
+    attempts, [retries] = rows(_ATTEMPTS), rows(_RETRIES)
+    failing = failed_proportion(attempts)
+    return Evidence(
+        attempts=attempts,
+        failing=failing,
+        retry=proportion_of(retries) if retries["n"] else None,
+        arguments=failing_arguments(attempts),
+        # a tool without failures needs no alternatives
+        alternatives=alternatives(tool, rows(_STEPS), failing) if failing.k else [],
+    )
 
 
 def failing_arguments(attempts: Sequence[Row]) -> list[FailingArgument]:

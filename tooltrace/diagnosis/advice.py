@@ -8,21 +8,11 @@ from datetime import datetime
 from typing import Any, Final
 
 from tooltrace.analysis.catalog import find
-from tooltrace.analysis.evidence import (
-    Alternative,
-    FailingArgument,
-    Row,
-    alternatives,
-    attempts_statement,
-    failing_arguments,
-    retries_statement,
-    same_arguments,
-    steps_statement,
-)
+from tooltrace.analysis.evidence import Alternative, FailingArgument, Row, gather_evidence, same_arguments
 from tooltrace.analysis.parameters import Time
-from tooltrace.diagnosis.failures import failure_findings
+from tooltrace.diagnosis.failures import open_failures
 from tooltrace.diagnosis.finding import Finding
-from tooltrace.statistics.shares import Proportion, failed_proportion, proportion_of
+from tooltrace.statistics.shares import Proportion
 from tooltrace.store.base import QuerySession, StoreBackend
 
 NOW: Final = "24h"
@@ -77,26 +67,16 @@ def advise_in(
     def rows(name: str, **params: Any) -> list[dict[str, Any]]:
         return session.query(find(name).statement(**params)).dicts()
 
-    attempts = session.query(attempts_statement(tool, start)).dicts()
-    [retries] = session.query(retries_statement(tool, start)).dicts()
-    failing = failed_proportion(attempts)
-    # A tool without failures needs no alternatives.
-    steps = session.query(steps_statement(tool, start)).dicts() if failing.k else []
+    found = gather_evidence(session, tool, start)
     return ToolAdvice(
         tool=tool,
         rate=next(iter(rows("failure_rate", **window)), None),
-        finding=open_failure(rows("states", tool=tool)),
+        finding=next(iter(open_failures(rows("states", tool=tool))), None),
         errors=rows("errors", **window),
-        retry=proportion_of(retries) if retries["n"] else None,
+        retry=found.retry,
         calibration=next(iter(rows("calibration", tool=tool)), None),
-        same=[] if arguments is None else same_arguments(attempts, arguments),
-        same_read=len(attempts),
-        arguments=failing_arguments(attempts),
-        alternatives=alternatives(tool, steps, failing),
+        same=[] if arguments is None else same_arguments(found.attempts, arguments),
+        same_read=len(found.attempts),
+        arguments=found.arguments,
+        alternatives=found.alternatives,
     )
-
-
-def open_failure(states: Sequence[Row]) -> Finding | None:
-    """Return the most urgent finding in the rows of ``states`` that says that calls fail or are cut off now."""
-    found = [one for one in failure_findings(states) if one.open and one.severity != "note"]
-    return min(found, key=Finding.key, default=None)

@@ -13,7 +13,7 @@ from tooltrace.analysis.sentence import Sentence
 from tooltrace.core.plural import format_count
 from tooltrace.core.visible import visible_evidence
 from tooltrace.diagnosis.advice import ToolAdvice, advise_in
-from tooltrace.diagnosis.failures import failure_findings
+from tooltrace.diagnosis.failures import open_failures
 from tooltrace.diagnosis.finding import Finding
 from tooltrace.errors import BadParameter
 from tooltrace.recording import config
@@ -59,9 +59,8 @@ def briefing(
     if not opened.exists():
         return ""
     with opened.session() as session:
-        states = session.query(find("states").statement()).dicts()
-        found = [one for one in failure_findings(states) if one.open and one.severity != "note"]
-        chosen = [one for one in sorted(found, key=Finding.key) if only is None or only.intersection(one.tools)]
+        found = open_failures(session.query(find("states").statement()).dicts())
+        chosen = [one for one in found if only is None or only.intersection(one.tools)]
         return briefing_text([(one, _evidence(session, one)) for one in chosen[:MAX_FINDINGS]], tokens, only)
 
 

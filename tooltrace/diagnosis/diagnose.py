@@ -9,13 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from tooltrace.analysis.catalog import find
-from tooltrace.analysis.evidence import (
-    alternatives,
-    attempts_statement,
-    failing_arguments,
-    retries_statement,
-    steps_statement,
-)
+from tooltrace.analysis.evidence import gather_evidence
 from tooltrace.analysis.parameters import Time
 from tooltrace.diagnosis.failures import failure_findings
 from tooltrace.diagnosis.finding import Finding, Numbers
@@ -23,7 +17,6 @@ from tooltrace.diagnosis.trust import confidence_findings, hidden_findings, sour
 from tooltrace.diagnosis.waste import loop_findings, retry_findings, slow_findings
 from tooltrace.diagnosis.wording import count, sentence, share, text
 from tooltrace.recording import config
-from tooltrace.statistics.shares import failed_proportion, proportion_of
 from tooltrace.store.base import QuerySession, StoreBackend, open_store
 from tooltrace.store.result import Statement
 
@@ -103,19 +96,19 @@ def _with_evidence(session: QuerySession, finding: Finding) -> Finding:
     if not finding.open or finding.severity == "note" or len(finding.tools) > 1:
         return finding
     [tool] = finding.tools
-    attempts = session.query(attempts_statement(tool, finding.began)).dicts()
-    failing = failed_proportion(attempts)
-    if not failing.k:
+    found = gather_evidence(session, tool, finding.began)
+    if not found.failing.k:
         return finding
     steps = []
-    if others := alternatives(tool, session.query(steps_statement(tool, finding.began)).dicts(), failing):
-        worked = others[0].worked
-        steps.append(sentence("step.alternative", other=text(others[0].tool), k=count(worked.k), n=count(worked.n)))
-    [retries] = session.query(retries_statement(tool, finding.began)).dicts()
-    if retries["n"] and (retry := proportion_of(retries)).low > 0.5:
-        steps.append(sentence("step.retry", k=count(retry.k), n=count(retry.n)))
-    if arguments := failing_arguments(attempts):
-        one = arguments[0]
+    if found.alternatives:
+        worked = found.alternatives[0].worked
+        steps.append(
+            sentence("step.alternative", other=text(found.alternatives[0].tool), k=count(worked.k), n=count(worked.n))
+        )
+    if found.retry is not None and found.retry.low > 0.5:
+        steps.append(sentence("step.retry", k=count(found.retry.k), n=count(found.retry.n)))
+    if found.arguments:
+        one = found.arguments[0]
         counts = {"k": count(one.failed.k), "n": count(one.failed.n)}
         rest = {"k_other": count(one.others.k), "n_other": count(one.others.n)}
         steps.append(sentence("step.argument", argument=text(one.name), value=text(one.value), **counts, **rest))

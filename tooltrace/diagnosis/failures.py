@@ -31,6 +31,12 @@ def failure_findings(states: Iterable[Row]) -> list[Finding]:
     return [*_one_cause(failing), *new, *_unread([row for row in rows if row["state"] != "recovered"])]
 
 
+def open_failures(states: Iterable[Row]) -> list[Finding]:
+    """Return the findings of ``states`` that say that calls fail or are cut off now, the most urgent first."""
+    found = [one for one in failure_findings(states) if one.open and one.severity != "note"]
+    return sorted(found, key=Finding.key)
+
+
 def _new(row: Row) -> Finding:
     said = sentence("new", tool=text(row["tool"]), n=count(row["calls"]), since=at(row["since"]))
     return _finding(row, "new", said, sentence("step.new"))

@@ -46,14 +46,14 @@ def summarize(findings: Sequence[Finding], ranking: QueryResult) -> Summary:
     worst = next((one.severity for one in findings if one.severity != "note"), None)
     if not rows:
         return Summary(worst or "empty", findings, Sentence((Clause("nothing"),)))
-    kind = "seen" if worst else "too_few" if all(row["too_few"] for row in rows) else "fine"
+    state = worst or ("too_few" if all(row["too_few"] for row in rows) else "fine")
+    kind = "seen" if worst else state
     figures: dict[str, Figure] = {
         "n": count(sum(row["calls"] for row in rows)),
         "last": at(max(row["last_called_at"] for row in rows)),
     }
     of_one = {"tool": text(rows[0]["tool"])} if len(rows) == 1 else {"tools": count(len(rows))}
     clause = Clause(f"{kind}_of_one" if len(rows) == 1 else kind, {**figures, **of_one})
-    state = worst or ("too_few" if kind == "too_few" else "fine")
     return Summary(state, findings, Sentence((clause,)))
 
 

@@ -22,8 +22,6 @@ from tooltrace.wording.i18n import Translations
 
 SHOWN = 12
 """Rows of a panel before a reader requests all."""
-OF_ONE_TOOL = frozenset({"incidents"})
-"""Queries whose rows of a tool do not depend on the other tools."""
 
 SIDE_DIMENSIONS: Final = ("version", "agent", "model", "release", "environment")
 """Dimensions whose values the page of comparisons offers."""
@@ -40,8 +38,6 @@ async def run_query(request: Request, name: str, columns: Sequence[str] = ()) ->
     query = find(name)
     chosen = tuple(column.name for column in query.value_columns(by) if column.name in columns)
     only = (*query.groups(by), *chosen) if chosen else ()
-    if name in OF_ONE_TOOL and by is None and not only:
-        return await app_state(request).cache.query_tool(name, params.pop("tool", None), **params)
     return await app_state(request).cache.query(name, by, only=only, **params)
 
 

@@ -17,7 +17,7 @@ from tooltrace.analysis import find
 from tooltrace.analysis.parameters import time_span
 from tooltrace.server.shared_lease import SharedLease
 from tooltrace.store.base import Cancellation, QuerySession, Store, open_store
-from tooltrace.store.result import QueryResult, Statement, limited, with_rows
+from tooltrace.store.result import QueryResult, Statement, limited
 
 T = TypeVar("T")
 State = str
@@ -109,26 +109,6 @@ class QueryCache:
         if (cached := self._results.get(key)) and cached.is_fresh(self.version()):
             return cached.result
         return await self._wait(key, self._execution(key, params))
-
-    async def query_tool(self, name: str, tool: str | None, **params: Any) -> QueryResult:
-        """Return the rows of one tool of the query ``name``, grouped by tool; all rows if ``tool`` is None.
-
-        They are taken from the result for all tools where that is cached or running, so this is only for queries whose
-        rows of a tool do not depend on other tools. Those of ``ranking`` do: its ``hurt_share`` is a share of all the tools
-        that are selected. Raises QueryError and StoreError.
-        """
-        if tool is None or not self._has(_key(name, None, params)):
-            return await self.query(name, tool=tool, **params)
-        result = await self.query(name, **params)
-        if result.cut is not None:
-            return await self.query(name, tool=tool, **params)
-        place = result.columns.index("tool")
-        return with_rows(result, [row for row in result.rows if row[place] == tool])
-
-    def _has(self, key: Key) -> bool:
-        """Whether the result of a query is cached and fresh, or the query is running."""
-        cached = self._results.get(key)
-        return key in self._running or (cached is not None and cached.is_fresh(self.version()))
 
     async def query_once(self, name: str, **params: Any) -> QueryResult:
         """Return a result of the present store, neither read from the cache nor kept in it: for a file, or for news.
