@@ -98,8 +98,8 @@ def test_no_more_tools_than_lines(where, put, made):
     put(*(made(500 + n, tool=f"tool_{n:02}") for n in range(30)))
     from rich.console import Console
 
-    console = Console(width=110, height=20, file=io.StringIO())
-    console.print(load_view(where, "1d", "failing").table(110, 20))
+    console = Console(width=118, height=20, file=io.StringIO())
+    console.print(load_view(where, "1d", "failing").table(118, 20))
     lines = console.file.getvalue().splitlines()
     assert len(lines) <= 20
     assert lines[-1] == "and 19 more"
