@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,13 @@ SECRET = "correct horse battery staple"
 
 
 def begun(number: int, *, pid: int = GONE, host: str = HOST, **more: Any) -> Begun:
-    """The call of ``make_call(number)`` while it runs."""
+    """The call of ``make_call(number)`` while it runs; one of this process begins now."""
     call = make_call(number)
     same: dict[str, Any] = {
         name: getattr(call, name) for name in ("tool", "call_id", "trace_id", "span_id", "started_at")
     }
+    if pid == os.getpid():
+        same["started_at"] = datetime.now(UTC)
     return Begun(**same | {"arguments": call.arguments, "pid": pid, "host": host} | more)
 
 
@@ -96,6 +99,16 @@ def test_a_call_runs_for_as_long_as_its_process_has_a_journal_open(store: StoreP
     assert rows("SELECT status, duration_ms, cut_off, finished, arguments FROM facts WHERE call_id = 'c1'") == [
         (None, None, True, False, '{"query":"x y"}')
     ]
+
+
+def test_a_restarted_container_has_the_host_and_process_id_of_the_killed_one(store: StorePaths) -> None:
+    journal = Journal(store.journal)
+    killed = make_call(1).started_at  # before this process began
+    journal.write(encode(begun(1, pid=os.getpid(), started_at=killed)))
+    journal.write(encode(begun(2, pid=os.getpid())))
+    assert endings(store) == {f"{1:016x}": ["lost"], f"{2:016x}": ["begun"]}
+    assert not fold_marker.has_unfolded(store)
+    journal.close()
 
 
 def test_an_end_that_is_not_folded_yet_stands_in_place_of_the_lost_attempt(store: StorePaths, rows: Rows) -> None:

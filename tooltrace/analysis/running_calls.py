@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from typing import Any, Final, Literal
 from tooltrace.errors import StoreMissing
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.files.paths import StorePaths
-from tooltrace.store.journal.journal_names import is_gone, prefix_of
+from tooltrace.store.journal.journal_names import prefix_of, runs_since
 from tooltrace.store.result import Statement
 
 _SQL: Final = """
@@ -60,22 +61,22 @@ def running_calls(store: StoreBackend, tool: str | None = None) -> list[RunningC
     except StoreMissing:
         return []
     now = datetime.now(UTC)
-    seen: dict[tuple[str | None, int | None], bool] = {}
+    seen: dict[tuple[str | None, int | None], float] = {}
     calls = []
     for row in rows:
         values: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
         process = (values["host"], values["pid"])
         if process not in seen:
-            seen[process] = _is_seen(paths, *process)
+            seen[process] = _runs_since(paths, *process)
         started = values["started_at"] = values["started_at"].replace(tzinfo=UTC)
-        state: Literal["running", "unknown"] = "running" if seen[process] else "unknown"
+        state: Literal["running", "unknown"] = "running" if started.timestamp() >= seen[process] else "unknown"
         calls.append(RunningCall(**values, state=state, seconds=max(0.0, (now - started).total_seconds())))
     return calls
 
 
-def _is_seen(paths: StorePaths, host: str | None, pid: int | None) -> bool:
-    """Whether the process runs, as far as this machine can see."""
-    return pid is not None and host == socket.gethostname() and not is_gone(paths, prefix_of(host, pid))
+def _runs_since(paths: StorePaths, host: str | None, pid: int | None) -> float:
+    """Return the Unix time from which calls of the process run; infinite where this machine cannot see that it runs."""
+    return runs_since(paths, prefix_of(host, pid)) if pid is not None and host == socket.gethostname() else math.inf
 
 
 def elapsed(seconds: float) -> str:

@@ -7,17 +7,25 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tooltrace.store.database.schema import ATTEMPTS, BEGUN, STORE, Table, quote_literal
 from tooltrace.store.files.paths import StorePaths
-from tooltrace.store.journal.journal_names import is_gone, prefix_of
+from tooltrace.store.journal.journal_names import prefix_of, runs_since
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-Processes = dict[str, int]
-"""The process ids of this machine that run calls, by the beginning of the names of their journals."""
+Running = dict[str, float]
+"""When the oldest call that runs began, by the beginning of the names of its process's journals; Unix time."""
+
+
+class Gone(NamedTuple):
+    """The processes of this machine that had the id ``pid`` and have ended."""
+
+    pid: int
+    before: float
+    """Each of their calls began before this Unix time; infinite where no process has the id now."""
 
 
 def drop_ended(con: DuckDBPyConnection, begun: str, attempts: str, new: Callable[[Table], str]) -> None:
@@ -52,24 +60,33 @@ def replaced_by_end(con: DuckDBPyConnection, staged: str) -> list[str]:
     return [span_id for (span_id,) in found]
 
 
-def running_processes(con: DuckDBPyConnection) -> Processes:
-    """Return the processes of this machine that have calls in the table ``begun``; those of others cannot be seen."""
-    host = socket.gethostname()
-    found = con.execute(
-        f"SELECT DISTINCT pid FROM {STORE}.{BEGUN.name} WHERE host = ? AND pid IS NOT NULL", [host]
-    ).fetchall()
-    return {prefix_of(host, pid): pid for (pid,) in found}
+def gone_processes(
+    con: DuckDBPyConnection, paths: StorePaths, offsets: Mapping[str, int]
+) -> tuple[list[Gone], Running]:
+    """Return the processes of this machine that had calls in the table ``begun`` and have ended, and the calls that run.
+
+    A process has ended once every line of it is folded too, see ``offsets``. Processes of other machines cannot be seen.
+    """
+    gone: list[Gone] = []
+    running: Running = {}
+    for pid, starts in con.execute(
+        f"SELECT pid, list(epoch(started_at)) FROM {STORE}.{BEGUN.name} WHERE host = ? AND pid IS NOT NULL GROUP BY pid",
+        [socket.gethostname()],
+    ).fetchall():
+        prefix = prefix_of(socket.gethostname(), pid)
+        before = runs_since(paths, prefix, offsets)
+        if min(starts) < before:
+            gone.append(Gone(pid, before))
+        left = [start for start in starts if start >= before]
+        if left:
+            running[prefix] = min(left)
+    return gone, running
 
 
-def gone_processes(paths: StorePaths, running: Processes, offsets: Mapping[str, int]) -> Processes:
-    """Return those of ``running`` that have ended, and of which every line is folded, see ``offsets``."""
-    return {prefix: pid for prefix, pid in running.items() if is_gone(paths, prefix, offsets)}
-
-
-def lost_attempts(gone: Processes) -> str:
+def lost_attempts(gone: list[Gone]) -> str:
     """Return the query for the attempts that the calls of the processes ``gone`` become."""
-    pids = ", ".join(map(str, gone.values()))
+    processes = " OR ".join(f"(pid = {pid} AND epoch(started_at) < '{before!r}'::DOUBLE)" for pid, before in gone)
     return (
         f"(SELECT *, 'lost' AS ending FROM {STORE}.{BEGUN.name} "
-        f"WHERE host = {quote_literal(socket.gethostname())} AND pid IN ({pids}))"
+        f"WHERE host = {quote_literal(socket.gethostname())} AND ({processes}))"
     )

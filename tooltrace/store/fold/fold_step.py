@@ -16,6 +16,7 @@ from tooltrace.store.database.migrations import migrate
 from tooltrace.store.database.schema import STORE
 from tooltrace.store.erase import erasure, tombstones
 from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.fold.begun_calls import Running
 from tooltrace.store.fold.folded_journals import drop_stale_offsets, known_offsets, remove_folded
 from tooltrace.store.fold.insertion import insert_lines, settle_begun
 from tooltrace.store.fold.staging import insert_losses
@@ -58,8 +59,8 @@ class FoldStep(NamedTuple):
     """Byte offset to which each journal is folded now."""
     is_last: bool
     """Whether the step reached the end of the journals."""
-    running: list[str]
-    """Beginnings of the names of the journals of this machine's processes that run a call."""
+    running: Running
+    """The calls that run on this machine."""
 
 
 def connect_to_fold(paths: StorePaths) -> DuckDBPyConnection:

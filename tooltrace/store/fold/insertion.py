@@ -34,11 +34,11 @@ from tooltrace.store.erase.tombstones import Tombstones
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.files.scratch import scratch
 from tooltrace.store.fold.begun_calls import (
+    Running,
     drop_ended,
     gone_processes,
     lost_attempts,
     replaced_by_end,
-    running_processes,
 )
 from tooltrace.store.fold.folded_journals import store_offsets
 from tooltrace.store.fold.line_files import LineFile, is_about_values
@@ -142,14 +142,12 @@ def _staged(table: Table) -> str:
     return f"{SPACE}.{table.name}"
 
 
-def settle_begun(con: DuckDBPyConnection, paths: StorePaths, offsets: Mapping[str, int]) -> tuple[int, list[str]]:
+def settle_begun(con: DuckDBPyConnection, paths: StorePaths, offsets: Mapping[str, int]) -> tuple[int, Running]:
     """Make lost attempts of the calls whose process is gone and whose end never came; see ``tooltrace.store.fold.begun_calls``.
 
-    ``offsets``: how far each journal is folded. Returns the number of lost attempts, and the beginnings of the names of the
-    journals of the processes that still run a call. Does nothing after a fold that did the same.
+    ``offsets``: how far each journal is folded. Returns the number of lost attempts, and the calls that still run. Does nothing after a fold that did the same.
     """
-    running = running_processes(con)
-    gone = gone_processes(paths, running, offsets)
+    gone, running = gone_processes(con, paths, offsets)
     rows = 0
     if gone:
         staging = Staging(con, scratch(paths))
@@ -157,7 +155,7 @@ def settle_begun(con: DuckDBPyConnection, paths: StorePaths, offsets: Mapping[st
         staging.drop_known()
         rows = commit_staged(con, staging, JournalBatch())
         staging.clear()
-    return rows, sorted(running.keys() - gone.keys())
+    return rows, running
 
 
 def drop_forgotten(staging: Staging, paths: StorePaths, before: Tombstones) -> tuple[int, Tombstones]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ import orjson
 
 from tooltrace.redact.plain_data import json_of
 from tooltrace.store.files.paths import StorePaths
-from tooltrace.store.journal.journal_names import is_gone
+from tooltrace.store.journal.journal_names import runs_since
 
 MARKER: Final = ".folded"
 REFRESH_SECONDS: Final = 1.0
@@ -36,7 +36,8 @@ def has_unfolded(paths: StorePaths) -> bool:
 
 def has_lost_calls(paths: StorePaths) -> bool:
     """Whether a process that ran a call at the last fold is gone."""
-    return any(is_gone(paths, prefix) for prefix in _values(paths, "running", list))
+    running = _values(paths, "running", dict)
+    return any(began < runs_since(paths, prefix) for prefix, began in running.items())
 
 
 def unfolded_bytes(paths: StorePaths, until: Mapping[str, int] | None = None) -> int:
@@ -86,8 +87,8 @@ class FoldedOffset:
         return self._offset
 
 
-def write_marker(paths: StorePaths, offsets: Mapping[str, int], running: Sequence[str] = ()) -> None:
-    """Write the folded offsets, and the beginnings of the names of the journals of processes that run a call. The caller must have closed the database and hold the lock exclusively."""
+def write_marker(paths: StorePaths, offsets: Mapping[str, int], running: Mapping[str, float] | None = None) -> None:
+    """Write the folded offsets, and what ``Running`` says of the calls that run. The caller must have closed the database and hold the lock exclusively."""
     identity = _identity(paths)
     if identity is None:
         return
@@ -96,7 +97,7 @@ def write_marker(paths: StorePaths, offsets: Mapping[str, int], running: Sequenc
     with contextlib.suppress(OSError):
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "wb") as file:
-            file.write(json_of({"database": identity, "offsets": dict(offsets), "running": list(running)}))
+            file.write(json_of({"database": identity, "offsets": dict(offsets), "running": dict(running or {})}))
         temporary.replace(path)
 
 

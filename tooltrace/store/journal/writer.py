@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import socket
 import threading
 from array import array
 from bisect import bisect_right
@@ -18,7 +17,7 @@ from tooltrace.faults import faults
 from tooltrace.store.files.flock import LOCK_SH, flock
 from tooltrace.store.files.syncing import make_synced, sync_directory
 from tooltrace.store.journal.fold_marker import FoldedOffset
-from tooltrace.store.journal.journal_names import prefix_of
+from tooltrace.store.journal.journal_names import new_name
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 """Size at which a journal file is ended and a new one begun, so that folds can remove the old file."""
@@ -220,7 +219,7 @@ class Journal:
         else:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         while self._fd < 0:
-            path = self.directory / f"{self._prefix}{_name()}"
+            path = self.directory / f"{self._prefix}{new_name()}"
             fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             # without locks on this file system, no journal counts as abandoned
             with contextlib.suppress(OSError):
@@ -260,8 +259,3 @@ class Journal:
 
 
 _sync_data = getattr(os, "fdatasync", os.fsync)
-
-
-def _name() -> str:
-    # random bytes too: a process id is used again, and one process may have several journals
-    return f"{prefix_of(socket.gethostname(), os.getpid())}{os.urandom(6).hex()}.jsonl"
