@@ -13,7 +13,7 @@ from typing import Final
 from tooltrace.clickhouse.attribute_sql import Reader, quote_literal, quote_literals
 from tooltrace.clickhouse.conventions_sql import SPAN, coalesce_attribute, equals
 from tooltrace.core.codes import ToolErrorCode
-from tooltrace.ingest.spans.conventions.attributes import DEFERRED, FETCH_FAILURES, GENERIC_ERRORS
+from tooltrace.ingest.spans.conventions.attributes import DEFERRED, FETCH_FAILURES, GENERIC_ERRORS, NOT_RUN
 from tooltrace.normalize import normalize
 from tooltrace.normalize.exceptions.codes import CODES, UNDECIDED, ErrorClassification
 from tooltrace.normalize.exceptions.control_flow import ANY_MODULE, ENDINGS, Ending
@@ -101,6 +101,7 @@ def _ended(reader: Reader) -> str:
     raised = f"thrown OR ifNull(match(kind, {quote_literal(_CLASS)}), false)"
     return (
         f"multiIf(is_pydantic_ai AND {reader.has(SPAN, DEFERRED)}, 'paused', NOT failed, 'returned', "
+        f"NOT thrown AND kind IN ({quote_literals(sorted(NOT_RUN))}), 'refused', "
         + "".join(f"{_kinds_ending(ending)}, '{ending}', " for ending in _WITHOUT_ERROR)
         + f"{raised}, 'raised', 'returned')"
     )

@@ -77,10 +77,21 @@ def test_an_error_type_is_a_failure_though_the_status_is_not_set(take: Take) -> 
     assert (call.status, call.ending, call.code, call.error_type) == ("error", "raised", "TIMEOUT", "TimeoutError")
 
 
-@pytest.mark.parametrize(("number", "code"), [("404", "NOT_FOUND"), ("429", "RATE_LIMIT"), ("-32602", "INVALID_PARAM")])
+@pytest.mark.parametrize(
+    ("number", "code"), [("404", "NOT_FOUND"), ("429", "RATE_LIMIT"), ("-32603", "INTERNAL_ERROR")]
+)
 def test_numbers_of_protocols(take: Take, number: str, code: str) -> None:
     (call,) = calls_of(take(mcp("add", attributes={"error.type": number}, status="error")))
     assert (call.status, call.ending, call.code) == ("error", "returned", code)
+
+
+@pytest.mark.parametrize(
+    ("number", "message", "code"),
+    [("-32602", "Invalid arguments for tool add", "INVALID_PARAM"), ("-32602", "Unknown tool: add", "NOT_FOUND"), ("-32601", "", "NOT_FOUND")],
+)  # fmt: skip
+def test_a_call_that_a_server_of_mcp_did_not_run_is_refused(take: Take, number: str, message: str, code: str) -> None:
+    (call,) = calls_of(take(mcp("add", attributes={"error.type": number}, status="error", description=message)))
+    assert (call.status, call.ending, call.code, call.error_type) == (None, "refused", code, number)
 
 
 def test_a_handled_exception_is_not_a_failure(take: Take) -> None:

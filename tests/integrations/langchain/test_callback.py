@@ -283,10 +283,15 @@ def test_a_tool_that_an_agent_does_not_have_is_refused(installed: None, store: P
             return self
 
     wanted = [asked("add", {"a": 1, "b": 2}, "c1"), asked("teleport", {"to": "Mars"}, "c2")]
-    agent = create_agent(Model(responses=[AIMessage("", tool_calls=wanted), AIMessage("done")]), [add], name="clerk")
+    cut = {"name": "add", "args": '{"a": 1, "b":', "id": "c3", "error": None, "type": "invalid_tool_call"}
+    answers = [AIMessage("", tool_calls=wanted, invalid_tool_calls=[cut]), AIMessage("done")]
+    agent = create_agent(Model(responses=answers), [add], name="clerk")
     question: Any = ({"messages": [("user", "go")]}, {"configurable": {"thread_id": "chat"}})
     state = agent.invoke(*question) if how == "invoke" else asyncio.run(agent.ainvoke(*question))
-    ran, refused = sorted(calls(), key=lambda call: call.call_id)
+    ran, refused, malformed = sorted(calls(), key=lambda call: call.call_id)
+    assert (malformed.tool, malformed.ending, malformed.code, malformed.conversation_id, malformed.agent) == (
+        *("add", "refused", "INVALID_PARAM", "chat", "clerk"),
+    )
     assert (ran.tool, ran.status) == ("add", "success")
     assert (refused.tool, refused.call_id, refused.conversation_id) == ("teleport", "c2", "chat")
     assert (refused.ending, refused.status, refused.code, data(refused.arguments)) == (

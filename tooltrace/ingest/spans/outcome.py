@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ResponseMeta, ToolResponse, is_response
 from tooltrace.ingest.call_builder import NO_RESULT
-from tooltrace.ingest.spans.conventions.attributes import FETCH_FAILURES, GENERIC_ERRORS
+from tooltrace.ingest.spans.conventions.attributes import FETCH_FAILURES, GENERIC_ERRORS, NOT_RUN
 from tooltrace.ingest.spans.conventions.base import SpanToolCall, text
 from tooltrace.ingest.spans.span_records import message_of
 from tooltrace.normalize import Rule, normalize
@@ -62,6 +62,11 @@ def outcome_of(call: SpanToolCall, rules: tuple[Rule, ...]) -> CallOutcome:
             return CallOutcome("handed_over")  # its end was not seen
         return CallOutcome("returned", None, _reported(call))
     kind, message = _kind_and_message(call, exception)
+    if kind in NOT_RUN and exception is None:
+        error = _rpc_error(kind, message).error
+        return CallOutcome(
+            "refused", ExceptionSummary(UNDECIDED.code if error is None else error.code, kind, message, None)
+        )
     ending = ending_by_name((kind, *_bases(kind))) if kind else "raised"
     if ending == "paused":
         return CallOutcome("paused")
@@ -132,9 +137,7 @@ def _failure(call: SpanToolCall, kind: str | None, message: str, rules: tuple[Ru
     code = text(kind)
     number = code is not None and code.lstrip("-").isdigit()
     if number and code is not None and code.startswith("-"):
-        # A negative number is an error of JSON-RPC, as MCP's spans have it; the rule of the protocol has the table.
-        answer = {"jsonrpc": "2.0", "error": {"code": int(code) if len(code) < 10 else 0, "message": message}}
-        found = normalize(answer)
+        found = _rpc_error(code, message)
     else:
         found = build_error(message, code if number else None, type=None if kind == names.ERROR_TYPE_OTHER else kind)
     result = None if call.result is NO_RESULT else call.result
@@ -143,6 +146,12 @@ def _failure(call: SpanToolCall, kind: str | None, message: str, rules: tuple[Ru
     return found.model_copy(
         update={"text": text_of_result, "data": None if isinstance(result, str) else result, "meta": meta}
     )
+
+
+def _rpc_error(number: str, message: str) -> ToolResponse:
+    """Return the error of JSON-RPC with the negative ``number``, as MCP's spans have it."""
+    code = int(number) if len(number) < 10 else 0
+    return normalize({"jsonrpc": "2.0", "error": {"code": code, "message": message}})
 
 
 def by_name(kind: str, message: str) -> ExceptionSummary:

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from functools import cache, lru_cache
 from itertools import chain
 from threading import RLock
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 from uuid import UUID
 
 from tooltrace.core.keywords import named_options
@@ -36,6 +36,14 @@ _MODEL = "ls_model_name"
 """Name of the model in the metadata of its run, as it was configured; tools do not receive it."""
 
 
+class _ModelRun(NamedTuple):
+    """What the metadata of a run of a model states."""
+
+    model: str | None = None
+    conversation: str | None = None
+    agent: str | None = None
+
+
 class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused-ignore]
     """Handler that records every tool call of its runs: the model's call id, arguments, result or exception.
 
@@ -50,8 +58,8 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
         self._options = options
         named_spec("", **options)  # raises for invalid options early
         self._running: OrderedDict[UUID, FrameworkCall] = OrderedDict()
-        self._models: LruMap[tuple[str | None, str | None]] = LruMap(_MAX_OPEN_CALLS)
-        """The model and the conversation of each run of a model that is under way."""
+        self._models: LruMap[_ModelRun] = LruMap(_MAX_OPEN_CALLS)
+        """The runs of models that are under way."""
         self._asked: LruMap[str] = LruMap(_MAX_OPEN_CALLS)
         """The model that asked for a call, by the conversation and the id of the call."""
         self._lock = RLock()
@@ -63,18 +71,35 @@ class ToolTraceCallbackHandler(BaseCallbackHandler):  # type: ignore[misc,unused
         """Remember which model the run calls, and in which conversation."""
         with suppress_faults("begin"):
             known = metadata or {}
-            self._models.put(run_id, (text_or_none(known.get(_MODEL)), _conversation(known)))
+            self._models.put(
+                run_id, _ModelRun(text_or_none(known.get(_MODEL)), _conversation(known), known.get(_AGENT))
+            )
 
     def on_llm_end(self, response: Any, *, run_id: UUID, **_more: Any) -> None:
-        """Remember the calls that the model asked for: the tools run outside of its run."""
+        """Remember the calls that the model asked for: the tools run outside of its run. Record those that are no JSON."""
         with suppress_faults("begin"):
-            configured, conversation = self._models.pop(run_id) or (None, None)
+            run = self._models.pop(run_id) or _ModelRun()
             for answer in chain.from_iterable(response.generations):
                 message: Any = getattr(answer, "message", None)
+                model = run.model or text_or_none(getattr(message, "response_metadata", {}).get("model_name"))
                 for wanted in getattr(message, "tool_calls", ()):
-                    model = configured or message.response_metadata.get("model_name")
                     if model is not None and wanted.get("id") is not None:
-                        self._asked.put((conversation, wanted["id"]), str(model))
+                        self._asked.put((run.conversation, wanted["id"]), model)
+                for wanted in getattr(message, "invalid_tool_calls", ()):
+                    self._refuse(wanted, run._replace(model=model))
+
+    def _refuse(self, wanted: Mapping[str, Any], run: _ModelRun) -> None:
+        """Record a call whose arguments cannot be parsed: no tool is run."""
+        call = FrameworkCall(
+            self._spec(str(wanted.get("name") or "tool"), None),
+            wanted.get("args"),
+            style=STYLE,
+            call_id=text_or_none(wanted.get("id")),
+            agent=run.agent,
+            conversation=run.conversation,
+            model=run.model,
+        )
+        call.refused("INVALID_PARAM", str(wanted.get("error") or "the arguments are not valid JSON"))
 
     def on_llm_error(self, *_given: Any, run_id: UUID, **_more: Any) -> None:
         """Forget the run of a model that failed."""

@@ -23,6 +23,8 @@ TEMPLATE: Final = "logfire.msg_template"
 LOGFIRE_TOOL: Final = "Function: {name}"
 GENERIC_ERRORS: Final = ("*errors.errorString", "*errors.joinError", "*fmt.wrapError", "*fmt.wrapErrors", "error")
 """Exception types that name no class: Go's errors without a type of their own. ``error.type`` says more."""
+NOT_RUN: Final = frozenset(("-32700", "-32600", "-32601", "-32602"))
+"""Errors of JSON-RPC that an MCP server answers with before it runs a tool: it does not know the tool, or refuses the arguments."""
 FETCH_FAILURES: Final = ("fetch failed", "Failed to fetch", "Load failed", "NetworkError when attempting to fetch")
 """Beginnings of the messages with which ``fetch`` raises a TypeError in Node and in browsers: a network error."""
 OTHER_KINDS: Final = ("openinference.span.kind", "traceloop.span.kind", "langfuse.observation.type", "mcp.method.name")
