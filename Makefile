@@ -28,7 +28,6 @@ check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m docs.site
 
 docs: $(VENV)/.test
 	$(BIN)/python -m docs.generate
@@ -46,11 +45,13 @@ test-all: test test-shards
 
 # All that `make test` leaves out; side by side where one alone would leave a core idle.
 test-shards: $(VENV)/.test
-	$(MAKE) $(SHARDS:%=test-%) test-simulations
+	$(MAKE) $(SHARDS:%=test-%) test-simulations test-long
 	$(MAKE) collector
 	$(MAKE) --jobs=2 --output-sync=target test-collector test-clickhouse
 	$(MAKE) test-dist check-workflows test-lowest test-secrets
 	$(MAKE) --jobs=2 --output-sync=target test-frameworks campaign
+
+test-docs: site
 
 $(SHARDS:%=test-%): test-%: $(VENV)/.test
 	$(PYTEST) -m '$* and not simulations'
@@ -58,6 +59,10 @@ $(SHARDS:%=test-%): test-%: $(VENV)/.test
 # Statistics over many histories, all cases of each grid, and properties with more examples.
 test-simulations: $(VENV)/.test
 	HYPOTHESIS_PROFILE=full $(PYTEST) -m 'simulations or hypothesis'
+
+# Tests of more than half a second of CPU time each, without those of the other shards.
+test-long: $(VENV)/.test
+	$(PYTEST) -m 'long and not ($(SHARDS:%=% or) simulations)'
 
 # Properties with many more examples than in `make test`.
 test-thorough: $(VENV)/.test

@@ -17,6 +17,7 @@ SHARDS: Final = {
     "browser": "pages in a browser",
     "docs": "programs, command lines and screenshots of the documentation",
     "simulations": "statistics over many histories, and the other cases of a grid",
+    "long": "more than half a second of CPU time in one process: whole surfaces, thousands of records",
     "clickhouse": "the second engine",
     "collector": "a real OpenTelemetry Collector and Phoenix",
     "secrets": "samples of other scanners",
@@ -57,7 +58,8 @@ class LeftOut:
 
     def pytest_deselected(self, items: Iterable[pytest.Item]) -> None:
         for item in items:
-            self._counted.update(name for name in SHARDS if item.get_closest_marker(name))
+            names = [name for name in SHARDS if item.get_closest_marker(name)]
+            self._counted.update([name for name in names if name != "long"] or names)
 
     def pytest_sessionfinish(self) -> None:
         output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)

@@ -72,6 +72,7 @@ def test_it_is_empty_where_nothing_is_worth_saying(tmp_path: Path) -> None:
     assert tt.briefing(store=write(create_empty_store(tmp_path / "past.duckdb"), *records)) == ""
 
 
+@pytest.mark.long
 def test_it_quotes_the_words_of_strangers_as_data(tmp_path: Path) -> None:
     store = write(create_empty_store(tmp_path / "hostile.duckdb"), *hostile())
     text = tt.briefing(store=store, tokens=2_000)

@@ -31,6 +31,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store
 
 
+@pytest.mark.long
 def test_each_query_with_a_verdict_says_it_about_one_row(story):
     sentences = {}
     for name, query in catalogue().items():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 
 def test_forget_needs_a_confirmation(run, history):
     assert run("forget").exit_code == 2
@@ -39,6 +41,7 @@ def test_a_backup_is_restored_and_merged(run, history, where, tmp_path):
     assert json.loads(merged.stdout)["added"] == 25
 
 
+@pytest.mark.long
 def test_secrets_are_found_by_doctor_and_removed_by_redact(run, put, made):
     secret = "sk-" + "4f" * 20
     put(made(1, text=f"key {secret}"))

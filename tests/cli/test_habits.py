@@ -115,6 +115,7 @@ def test_a_command_that_fails_leaves_the_earlier_output_file(run, tmp_path):
     assert sorted(path.name for path in tmp_path.glob("*rows*")) == ["rows.json"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("history")
 def test_a_limit_is_a_number_of_rows(run, put, made):
     assert len(json.loads(run("query", "recent", "-n", "3", "-f", "json").stdout)) == 3

@@ -256,6 +256,7 @@ class TestFile:
         with tt.connect(where) as db:
             assert db.execute("SELECT count(*), count(DISTINCT call_id) FROM outcomes").fetchall() == [(5000, 5000)]
 
+    @pytest.mark.long
     def test_a_terminal_is_shown_how_far_it_is(self, file, tmp_path):
         path = file("call_id,score\n" + "".join(f"c{n},0.5\n" for n in range(20_000)))
         ours, theirs = pty.openpty()
@@ -277,6 +278,7 @@ class TestFile:
         assert "Labelling" in shown
         assert process.returncode == 0
 
+    @pytest.mark.long
     @settings(max_examples=examples(6))
     @given(
         st.lists(

@@ -24,10 +24,12 @@ def test_a_broken_tool_is_named_with_the_commands_that_lead_on(run, where):
     assert f"query errors --tool {BROKEN_TOOL}" in shown.stdout
 
 
+@pytest.mark.long
 def test_a_usual_history_has_no_failing_tool(run, history):
     assert "Too few calls" in run().stdout or "Nothing unusual" in run().stdout
 
 
+@pytest.mark.long
 def test_every_finding_is_listed_and_in_every_format(run, where):
     make_story(where)
     listed = json.loads(run("findings", "--format", "json").stdout)
@@ -79,7 +81,12 @@ SHORT, LONG, GIVEN = "Since the first record: {:%Y-%m-%d %H:%M}", "The last 7 da
 
 @pytest.mark.parametrize(
     ("oldest_days", "since", "first_line", "attempts"),
-    [(2, None, SHORT, 2), (20, None, LONG, 1), (20, "all", SHORT, 2), (20, "7d", LONG, 1), (20, "30d", "Since ", 2)],
+    [
+        (2, None, SHORT, 2),
+        (20, None, LONG, 1),
+        pytest.param(20, "all", SHORT, 2, marks=pytest.mark.long),
+        pytest.param(20, "30d", "Since ", 2, marks=pytest.mark.long),
+    ],
 )
 def test_all_surfaces_have_one_window_and_state_it_first(
     run, put, made, where, tmp_path, oldest_days, since, first_line, attempts

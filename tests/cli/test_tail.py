@@ -45,6 +45,7 @@ def test_filters_apply_and_untrusted_text_is_cleaned(run):
     assert len(run("tail", "--no-follow", "--tool", "fetch").stdout.splitlines()) == 1
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("history")
 def test_a_repeated_filter_accepts_any_of_its_values(run, put, made):
     put(

@@ -51,6 +51,7 @@ def test_json_has_the_loop_as_a_member(run, put, again):
     assert (rows[-1]["loop"]["kind"], rows[-1]["loop"]["repeats"]) == ("repeat", 3)
 
 
+@pytest.mark.long
 def test_a_loop_is_returned_again_when_it_has_doubled(put, again, where):
     follower = LoopFollower(open_store(where), {})
     assert list(follower.more()) == [], "the store does not exist yet"
@@ -61,6 +62,7 @@ def test_a_loop_is_returned_again_when_it_has_doubled(put, again, where):
     assert seen == [[], [3], [], [], [6], [], [12]]
 
 
+@pytest.mark.long
 def test_filters_apply_to_loops(put, again, where):
     put(*again(0, 3))
     store = open_store(where)

@@ -48,6 +48,7 @@ def command(*arguments: object, **more: Any) -> Result:
     return CliRunner().invoke(cli, ["export", *map(str, arguments)], catch_exceptions=False, **more)
 
 
+@pytest.mark.long
 def test_every_record_is_read_as_it_was(paths: StorePaths) -> None:
     write(paths, *EVERY)
     history = History(paths)
@@ -56,6 +57,7 @@ def test_every_record_is_read_as_it_was(paths: StorePaths) -> None:
     assert [part.kind for part in history.batches()] == ["call", "span", "outcome", "gate", "message", "loss"]
 
 
+@pytest.mark.long
 def test_history_can_be_limited_to_a_time_range_and_a_tool(paths: StorePaths) -> None:
     calls = [made(number, tool="ab"[number % 2], started_at=START + timedelta(hours=number)) for number in range(6)]
     write(paths, *calls, *(Outcome(call_id=f"c{n}", correct=True, labeled_at=START) for n in range(6)),
@@ -67,6 +69,7 @@ def test_history_can_be_limited_to_a_time_range_and_a_tool(paths: StorePaths) ->
     assert Counter(record.call_id for record in found if isinstance(record, Outcome)) == {"c0": 1, "c2": 2, "c4": 1}
 
 
+@pytest.mark.long
 def test_records_made_during_an_export_are_left_for_the_next_one(paths: StorePaths) -> None:
     write(paths, made(1), made(2))
     history = History(paths, batch=1)
@@ -120,6 +123,7 @@ def replay(paths: StorePaths, receiver: HttpReceiver, progress: Progress, **more
     return Replay(files, History(paths, batch=100), otlp(receiver.endpoint), progress, **{"policy": QUICK} | more)
 
 
+@pytest.mark.long
 def test_a_replay_that_is_broken_off_anywhere_sends_each_record_once(paths: StorePaths, receiver: HttpReceiver) -> None:
     """It is stopped at each request in turn, and goes on from what was written down."""
     write(paths, *(made(number, status="error", ending="raised") for number in range(350)),
@@ -188,6 +192,7 @@ def test_a_file_that_cannot_be_finished_is_abandoned(paths: StorePaths) -> None:
 # the command
 
 
+@pytest.mark.long
 def test_the_command_sends_each_record_once_unless_restarted(paths: StorePaths, receiver: HttpReceiver) -> None:
     write(paths, made(1), made(2))
     arguments = ("otlp", "--store", paths.database, "--endpoint", receiver.endpoint)

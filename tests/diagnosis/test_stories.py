@@ -81,6 +81,7 @@ def test_the_version_that_came_with_a_rise_is_the_one_to_leave(engine):  # noqa:
     assert abs(finding.since - (START + timedelta(days=10 * 400 / 480)).replace(tzinfo=None)) < timedelta(hours=12)
 
 
+@pytest.mark.long
 def test_a_range_leaves_out_only_what_ended_before_it(stored):  # noqa: F811
     told = STORIES["a rise two thousand calls ago"]()
     told.calls("steady", "1:500 100:40 1:500")

@@ -107,6 +107,7 @@ def places(folder: Path, text: str = RANDOM) -> set[str]:
     return found | {path.name for path in (*packed, *tables)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", PATHS)
 def test_a_forgotten_call_leaves_an_exported_file_and_all_else_stays(
     store: StorePaths, run: Run, tmp_path: Path, path: str
@@ -131,6 +132,7 @@ def test_a_forgotten_call_leaves_an_exported_file_and_all_else_stays(
     assert again["exports_changed"] == {}, "a file without forgotten records is not written again"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "path", [pytest.param(path, marks=[] if path in ONE_AND_SEVERAL else [pytest.mark.simulations]) for path in PATHS]
 )
@@ -142,6 +144,7 @@ def test_redaction_reaches_exported_files(store: StorePaths, run: Run, tmp_path:
     assert len([record for record in read(tmp_path / "out") if "[redacted]" in repr(record)]) == 6
 
 
+@pytest.mark.long
 def test_a_backup_is_rewritten_too(store: StorePaths, run: Run, tmp_path: Path) -> None:
     copy = tmp_path / "out" / "monday.duckdb"
     copy.parent.mkdir()
@@ -170,6 +173,7 @@ def test_files_that_cannot_be_rewritten_are_named(store: StorePaths, run: Run, t
     assert edited.read_bytes() == before
 
 
+@pytest.mark.long
 def test_only_places_are_noted_and_those_of_deleted_files_are_dropped(
     store: StorePaths, run: Run, tmp_path: Path
 ) -> None:
@@ -183,6 +187,7 @@ def test_only_places_are_noted_and_those_of_deleted_files_are_dropped(
     assert run("forget", "--call", "c1", "--dry-run").stderr.count("b.csv") == 1
 
 
+@pytest.mark.long
 def test_an_export_from_before_the_calls_is_not_listed(store: StorePaths, run: Run, tmp_path: Path) -> None:
     run("export", "csv", "-o", str(tmp_path / "b.csv"))
     journal = Journal(store.journal)
@@ -191,6 +196,7 @@ def test_an_export_from_before_the_calls_is_not_listed(store: StorePaths, run: R
     assert run("forget", "--call", "c9", "--dry-run").stderr == ""
 
 
+@pytest.mark.long
 def test_forgetting_from_python_reports_and_cleans(store: StorePaths, run: Run, tmp_path: Path) -> None:
     run("export", "csv", "-o", str(tmp_path / "b.csv"))
     with pytest.raises(ConfigError, match="nothing to forget"):

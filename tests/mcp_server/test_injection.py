@@ -67,6 +67,7 @@ def given_for_each_tool(every: int) -> list[tuple[str, dict[str, Any], int]]:
     return asked
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.simulations)])
 async def test_no_text_of_a_trace_leaves_the_copied_members_of_any_tool(
     connected: Connect, hostile_store: Path, every: int
@@ -82,6 +83,7 @@ async def test_no_text_of_a_trace_leaves_the_copied_members_of_any_tool(
         assert seen == {tool.name for tool in (await client.list_tools()).tools}
 
 
+@pytest.mark.long
 async def test_no_text_of_a_trace_is_in_a_resource_except_the_copied_members_of_a_call(
     connected: Connect, hostile_store: Path
 ) -> None:
@@ -141,6 +143,7 @@ ERRORS = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sql", ERRORS)
 async def test_an_error_of_sql_quotes_no_value_of_a_row(connected: Connect, hostile_store: Path, sql: str) -> None:
     async with connected(hostile_store) as client:
@@ -170,6 +173,7 @@ async def test_errors_of_other_tools_quote_arguments_alone(connected: Connect, h
                 check(result.content[0].text)
 
 
+@pytest.mark.long
 def test_a_briefing_quotes_texts_of_a_trace_in_one_line_each(hostile_store: Path) -> None:
     text = briefing(store=hostile_store, tokens=4_000)
     assert MARK in text

@@ -82,6 +82,7 @@ ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("characters", [MAX_CHARACTERS, pytest.param(4_000, marks=pytest.mark.simulations)])
 async def test_an_answer_is_never_longer_than_the_limit_and_says_what_was_cut(
     connected: Connect, large_store: Path, characters: int
@@ -125,6 +126,7 @@ def monstrous_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(create_empty_store(tmp_path_factory.mktemp("monstrous") / "monstrous.duckdb"), *records)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("characters", [4_000, pytest.param(MAX_CHARACTERS, marks=pytest.mark.simulations)])
 async def test_answers_about_huge_names_and_thousands_of_columns_are_no_longer(
     connected: Connect, monstrous_store: Path, characters: int
@@ -161,6 +163,7 @@ async def test_answers_about_huge_names_and_thousands_of_columns_are_no_longer(
             assert not HIDDEN.search(result.content[0].text.replace("\n", ""))
 
 
+@pytest.mark.long
 async def test_columns_that_do_not_fit_are_counted(connected: Connect, monstrous_store: Path) -> None:
     async with connected(monstrous_store) as client:
         found = (await client.call_tool("sql", {"query": COLUMNS})).structured_content
@@ -170,6 +173,7 @@ async def test_columns_that_do_not_fit_are_counted(connected: Connect, monstrous
         assert found["cut"]["more"]
 
 
+@pytest.mark.long
 async def test_pages_of_a_cut_conversation_join(connected: Connect, large_store: Path) -> None:
     async with connected(large_store) as client:
         steps: list[int] = []

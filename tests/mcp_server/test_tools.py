@@ -204,6 +204,7 @@ async def test_find_searches_and_compare_compares(connected: Connect, outage_sto
         assert all(row(compared, number)["verdict"] for number in range(len(compared["rows"])))
 
 
+@pytest.mark.long
 async def test_findings_are_those_of_the_python_api(connected: Connect, outage_store: Path) -> None:
     expected = tt.diagnose(store=outage_store)
     async with connected(outage_store) as client:
@@ -245,6 +246,7 @@ async def test_intervals_of_advice_count_conversations(connected: Connect, tmp_p
         assert all(shown[name] == rates[name] for name in ("low", "high", "clusters", "design_effect", "too_few"))
 
 
+@pytest.mark.long
 async def test_sql_runs_in_the_sandbox(connected: Connect, outage_store: Path) -> None:
     async with connected(outage_store) as client:
         found = await answer(client, "sql", query="SELECT tool, count(*) AS n FROM tool_calls GROUP BY 1 ORDER BY 1")

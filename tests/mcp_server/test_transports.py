@@ -26,6 +26,7 @@ LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 ACCEPT = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_process_serves_both_versions_over_stdio(outage_store: Path, mode: str) -> None:
     parameters = mcp_stdio.StdioServerParameters(

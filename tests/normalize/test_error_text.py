@@ -181,6 +181,7 @@ def test_a_log_that_contains_a_traceback_is_not_an_error() -> None:
     assert read(result).status == "success"
 
 
+@pytest.mark.long
 @given(st.text(st.characters(codec="utf-8")))
 def test_random_text_is_not_an_error(result: str) -> None:
     assert read("Results: " + result).status == "success"

@@ -243,6 +243,7 @@ def test_retryable_has_to_be_reported(engine, make):
     assert row["evidence"] == "1 of 2 errors report whether they are retryable; no retryable error was retried"
 
 
+@pytest.mark.long
 def test_point_13_needs_retries_to_be_judged(engine, make, retried):
     untried = [make(**GOOD_ERROR) for _ in range(30)]
     assert at_point(13, engine(*untried))["passed"] is None

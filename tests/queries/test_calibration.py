@@ -180,6 +180,7 @@ def made(kind: str, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 KINDS = ["distinct", "tenths", "hundredths", "sure", "narrow", "equal"]
 
 
+@pytest.mark.long
 def test_figures_equal_those_of_the_libraries(engine):
     con = engine()
     cases = {f"{kind} {n}": made(kind, n, seed=n) for kind in KINDS for n in (2, 3, 10, 137, 3000)}
@@ -236,6 +237,7 @@ def test_the_corp_decomposition_of_model_diagnostics(engine, kind):
     )
 
 
+@pytest.mark.long
 def test_more_confidences_than_the_isotonic_fit_distinguishes(engine):
     p, y = made("distinct", 12_000, seed=8)
     row, expected = one(judge(engine(), p, y)), reference(p, y)

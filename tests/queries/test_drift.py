@@ -210,6 +210,7 @@ def test_where_nothing_changed_one_of_twenty_gets_a_place_at_most(history, rate,
     assert sum(row["change_point"] is not None for row in answer(con, by="conversation", evidence=3)) <= 0.03 * 400
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("before", "after", "soon"),
     [
@@ -271,6 +272,7 @@ def test_accuracy_that_falls_is_found(history):
     assert row["worse"] is True
 
 
+@pytest.mark.long
 def test_a_slower_tool_is_found_and_a_steady_one_is_not(history):
     rng = np.random.default_rng(5)
     steady = np.exp(rng.normal(5, 0.7, (200, 300)))
@@ -446,6 +448,7 @@ def test_dependent_attempts_count_as_fewer(tools, made):
         assert row["too_few"] is (len(y) < 40 or 1 < len(set(named)) < 5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "made",
     [

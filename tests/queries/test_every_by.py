@@ -16,8 +16,6 @@ from tooltrace.analysis import catalogue, find
 from tooltrace.analysis.dimensions import DIMENSIONS
 from tooltrace.store.read.reader import open_reader
 
-pytestmark = pytest.mark.long
-
 EVERY = [*DIMENSIONS, "attributes.region"]
 ALONE = pytest.param(EVERY, marks=pytest.mark.simulations, id="alone")
 TOGETHER = pytest.param([EVERY[first::2] for first in range(2)], id="together")

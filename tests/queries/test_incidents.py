@@ -144,6 +144,7 @@ def test_incidents_are_open_ones_first_then_by_failures(engine, history):
     assert [(row["tool"], row["failures"]) for row in answer(con)] == [("b", 3), ("a", 6), ("a", 5), ("a", 4)]
 
 
+@pytest.mark.long
 def test_a_constant_rate_has_no_incidents(engine, history):
     """30 % of 1,400 attempts fail: 26 runs of three or more, explained by the rate."""
     draw = random.Random(3)

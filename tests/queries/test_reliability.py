@@ -80,6 +80,7 @@ def test_the_steps_increase_and_cover_every_call(pairs):
         assert one[3] < two[3]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tools", [40, pytest.param(100, marks=pytest.mark.simulations)])
 def test_the_bins_of_calibrated_tools_are_seldom_outside(engine, tools):
     con = calibrated(engine(), tools=tools, calls=500, confidence="u")

@@ -103,6 +103,7 @@ def constant(engine):
     return constant
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("rate", "icc"), [(0.1, 0.0), (0.3, 0.2), *(pytest.param(*case, marks=pytest.mark.simulations) for case in [(0.3, 0.0), (0.1, 0.2), (0.3, 0.5)])])  # fmt: skip
 def test_constant_rates_have_no_storms(constant, rate, icc):
     """At most 5 % of the histories; without the test, each history has windows where the rates are high by chance."""

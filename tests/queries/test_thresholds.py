@@ -64,6 +64,7 @@ def test_groups_with_too_few_calls_are_skipped(engine):
     assert found(con, asked=0.8, min_n=14)[0][1] == 0.9
 
 
+@pytest.mark.long
 def test_as_a_walk_with_scipys_bound(engine):
     con, asked, cases = engine(), (0.05, 0.5, 0.75, 0.8, 0.9, 0.95, 0.99), {}
     for n in (1, 2, 25, 300, 1500):
@@ -91,6 +92,7 @@ def test_the_bound_of_one_right_call(engine):
     assert (threshold, lower) == (0.9, pytest.approx(bound(1, 10), abs=1e-12))
 
 
+@pytest.mark.long
 def test_confidences_are_rounded_to_four_decimals(engine):
     rng = np.random.default_rng(1)
     p = rng.random(12_000)

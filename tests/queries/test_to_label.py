@@ -85,6 +85,7 @@ def test_every_fifth_row_is_an_unread_result_while_there_are_any(engine, make):
     assert chosen(engine(make(confidence=0.9, rule_grade="unread")))[0][1] == "high"
 
 
+@pytest.mark.long
 def test_each_call_of_a_stratum_is_drawn_with_the_stated_probability(engine, make):
     """Over 200 seeds: 8 of 50 unlabelled calls of one band and 2 of 10 unread ones, whether they failed or not."""
     high = [make(tool="a", confidence=0.9, status="error" if i % 3 else "success") for i in range(50)]

@@ -182,6 +182,7 @@ def test_no_flush_of_the_recorders_own_hides_a_loss_from_the_applications(store:
 # a question waits for what ended before it
 
 
+@pytest.mark.long
 def test_a_question_waits_for_a_queue_that_moves(store: Path) -> None:
     began = threading.Event()
 

@@ -214,6 +214,7 @@ def sinks(store: Path) -> Any:
     structlog.reset_defaults()
 
 
+@pytest.mark.long
 @settings(max_examples=examples(2))
 @given(seed=st.integers(0, 2**32))
 def test_two_hundred_planted_secrets_are_found_nowhere(sinks: Sinks, seed: int) -> None:

@@ -93,6 +93,7 @@ UNITS = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "unit", [pytest.param(unit, marks=[pytest.mark.simulations] if n % 18 else []) for n, unit in enumerate(UNITS)]
 )

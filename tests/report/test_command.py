@@ -29,6 +29,7 @@ def test_the_extension_selects_the_format(report, past, tmp_path, name, begins):
     assert done.stdout == ""
 
 
+@pytest.mark.long
 def test_json_contains_every_query_result_unchanged(report, past):
     done = report(past, "--format", "json", "--since", "2000-01-01", "--until", "2100-01-01", "--tool", "fetch")
     whole = json.loads(done.stdout)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -48,6 +49,7 @@ def test_a_text_is_one_code_span_of_one_cell(text):
         assert inline[3] == []
 
 
+@pytest.mark.long
 def test_a_hostile_trace_adds_no_markup(foul, built):
     text = as_markdown(built(foul), Translations("en"))
     kinds = {child.type for token in PARSER.parse(text) for child in token.children or []}
@@ -81,6 +83,7 @@ def test_the_report_is_in_chinese(past, built):
     assert "Nothing" not in text
 
 
+@pytest.mark.long
 def test_a_document_of_many_tools_fits_into_a_comment(tmp_path):
     """GitHub refuses a comment of more than 65,536 characters."""
     failure = {"status": "error", "error_message": "word " * 60}

@@ -239,6 +239,7 @@ def test_every_section_contains_its_query(made):
     assert "tooltrace query failure_rate --by tool --since 20" in text
 
 
+@pytest.mark.long
 def test_a_report_on_many_tools_is_small_and_counts_omitted_tools(demo, made, tmp_path):
     from .conftest import call, write
 

@@ -17,6 +17,7 @@ from tooltrace.store.upkeep.retention import PrunePolicy
 from .conftest import call, write
 
 
+@pytest.mark.long
 def test_the_failure_stands_before_arguments_and_attempts(shown):
     trace = 'Traceback (most recent call last):\n  File "/srv/crm.py", line 88, in lookup\ncrm.AuthError'
     one = call(
@@ -147,6 +148,7 @@ def labels_of(client, one):
     return client.get("/data/labels", params={"call_id": one.call_id}).json()["rows"]
 
 
+@pytest.mark.long
 def test_undo_takes_a_label_back_and_the_one_before_counts_again(shown):
     one = call(confidence=0.9)
     client = shown(one)
@@ -187,6 +189,7 @@ def follow(client, location):
     return address, client.get(location).text
 
 
+@pytest.mark.long
 def test_a_queue_leads_from_call_to_call_until_all_are_labelled(shown):
     calls = [call(confidence=0.1 * n) for n in range(1, 10)]
     client = shown(*calls)

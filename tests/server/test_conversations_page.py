@@ -151,6 +151,7 @@ def test_a_click_on_a_head_sorts_and_another_click_reverses(client):
     assert talks(client, sort="started_at")[0] == f"talk {TALKS - 1}"
 
 
+@pytest.mark.long
 def test_every_filter_and_column_is_a_parameter_of_the_query(client):
     for name in ConversationListState.FILTERS:
         value = ConversationListState.CHOICES.get(name, ("none",))[0]
@@ -288,6 +289,7 @@ def test_both_pages_are_in_chinese(client):
     assert "没有尝试包含“x y z”" in client.get("/find/hits", params={"q": "x y z"}, headers=chinese).text
 
 
+@pytest.mark.long
 def test_hostile_text_is_escaped(hostile):
     for path, params in (
         ("/conversations/rows", {}),

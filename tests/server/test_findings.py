@@ -49,7 +49,7 @@ def words(text: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>|[`*\\]", "", text)).replace("\xa0", " ").split())
 
 
-@pytest.mark.parametrize("since", RANGES)
+@pytest.mark.parametrize("since", ["all", pytest.param("1h", marks=pytest.mark.long)])
 def test_each_planted_problem_is_on_every_surface(store: Path, since: str) -> None:
     findings = [one for one in tt.diagnose(store=store) if one.severity != "note"]
     truth = {tool for _, tool in STORIES["five_bad_tools"]().truth}
@@ -69,6 +69,7 @@ def test_each_planted_problem_is_on_every_surface(store: Path, since: str) -> No
         assert words(one.sentence) in words(report), (one.kind, since)
 
 
+@pytest.mark.long
 def test_each_planted_problem_is_on_the_page_in_every_time_range(store: Path) -> None:
     findings = [one for one in tt.diagnose(store=store) if one.severity != "note"]
     with running(Site.of(store, host="127.0.0.1")) as address, httpx.Client(base_url=address, timeout=None) as client:
@@ -85,6 +86,7 @@ def test_each_planted_problem_is_on_the_page_in_every_time_range(store: Path) ->
     assert re.search(r"Nothing unusual: .*300.* finished calls of .*fine", fine, re.DOTALL)
 
 
+@pytest.mark.long
 def test_the_agent_is_told_the_same(store: Path) -> None:
     text = tt.briefing(store=store, tokens=2_000)
     for one in tt.diagnose(store=store):

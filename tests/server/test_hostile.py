@@ -83,6 +83,7 @@ def visited(shown):
     return client, {text: one for text, (one, *_) in given.items()}
 
 
+@pytest.mark.long
 def test_recorded_text_is_escaped_on_every_page(visited):
     client, _ = visited
     paths = [
@@ -137,6 +138,7 @@ def addresses(text, one):
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("complete", [False, pytest.param(True, marks=pytest.mark.simulations)])
 def test_text_of_the_address_is_escaped_on_every_page(visited, complete):
     """Each page with the text that ends an attribute and an element, and with another; with every text if ``complete``."""

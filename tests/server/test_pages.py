@@ -39,6 +39,7 @@ PAGES = [
 ASKED = [name for name, query in catalogue().items() if not any(p.required for p in query.header.parameters)]
 
 
+@pytest.mark.long
 def test_everything_answers_where_nothing_is_recorded_and_where_something_is(shown):
     client = shown()
     paths = [*PAGES, *(f"/panel/{name}" for name in ASKED), *(f"/question/{name}" for name in ASKED)]
@@ -120,6 +121,7 @@ def test_a_long_panel_is_truncated_until_all_rows_are_requested(shown):
     assert client.get("/panel/failure_rate?rows=all").text.count("<tr>") == 31
 
 
+@pytest.mark.long
 def test_the_sql_shown_for_each_panel_runs_unchanged(shown):
     import duckdb
 

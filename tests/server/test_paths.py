@@ -7,6 +7,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from tooltrace.report.path_graph import PathEdge, PathNode
 from tooltrace.server.paths import chosen_edges
 
@@ -40,6 +42,7 @@ def test_a_page_has_the_graph_and_the_table_of_any_names(shown: Any) -> None:
     assert "此时间范围内没有属于会话的调用" in plain
 
 
+@pytest.mark.long
 def test_a_conversation_is_labelled_and_the_label_taken_back(shown: Any) -> None:
     with shown(call()) as client:
         page = client.get("/conversation/session").text

@@ -80,6 +80,7 @@ def proxy(served: tuple[str, str], request: pytest.FixtureRequest) -> Iterator[t
         yield client, span
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("proxy", "most"),
     [(True, 1), *(pytest.param(*case, marks=pytest.mark.simulations) for case in [(False, 1), (True, 3), (False, 3)])],

@@ -113,6 +113,7 @@ def test_a_statement_that_fails_is_not_saved(store):
     assert saved_queries(open_store(store)) == {}
 
 
+@pytest.mark.long
 def test_the_page_saves_lists_opens_and_deletes(shown):
     client = shown(call())
     htmx = {"hx-request": "true"}

@@ -26,7 +26,6 @@ from tooltrace.server.site import Site
 
 from .conftest import running
 
-pytestmark = pytest.mark.long
 DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 
 
@@ -144,6 +143,7 @@ def test_one_diagnosis_feeds_the_findings_the_table_of_tools_and_the_marks(story
     assert len(computed) <= 1
 
 
+@pytest.mark.long
 def test_nothing_wrong_says_how_much_was_seen_and_when_the_last_call_came(story_server):
     before = httpx.get(f"{story_server[0]}/verdict?since=28d&until=5d&tool={BROKEN_TOOL}").text
     assert "verdict-box fine" in before

@@ -18,8 +18,6 @@ from tooltrace.server.site import Site
 
 from .conftest import call, running, write
 
-pytestmark = pytest.mark.long
-
 LOADING = "[...document.querySelectorAll('.wait')].some(one => one.compareDocumentPosition(document.querySelector('figure[data-chart=timeline]')) & Node.DOCUMENT_POSITION_FOLLOWING)"
 """Whether a part above the chart has not arrived yet, which will move the chart."""
 CHART = "echarts.getInstanceByDom(document.querySelector('figure[data-chart=timeline] .canvas'))"

@@ -83,6 +83,7 @@ def test_the_risk_of_the_most_confident_is_the_mean_over_orders():
     assert measure_calibration(p, y).aurc == pytest.approx(np.mean(means), abs=0.01)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [1, pytest.param(8, marks=pytest.mark.simulations)])
 def test_a_calibrated_tool_is_miscalibrated_in_one_of_twenty_and_a_bent_one_always(size):
     rng = np.random.default_rng(size)
@@ -105,6 +106,7 @@ def test_a_calibrated_tool_is_miscalibrated_in_one_of_twenty_and_a_bent_one_alwa
     assert bent >= 195
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [100, pytest.param(1000, marks=pytest.mark.simulations)])
 def test_labels_that_depend_on_confidence_are_weighted_back(n):
     """Half of the surest results is labelled, and a twentieth of the others: the gap of all results is meant."""

@@ -95,6 +95,7 @@ def test_both_fits_are_the_most_likely_ones():
     assert (platt(p, y).c, platt(p, y).a) == pytest.approx(tuple(known.params), rel=1e-6)
 
 
+@pytest.mark.long
 def test_beta_finds_the_curve_that_made_the_outcomes():
     rng = np.random.default_rng(9)
     p = rng.random(100_000)

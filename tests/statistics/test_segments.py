@@ -25,6 +25,7 @@ def test_a_constant_rate_has_no_change(parts, rhythm):
     assert sum(state.usual is not None or state.run > 0 or bool(state.past) for state in states) <= 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("correlation", [0.5, 0.8])
 def test_failures_in_bursts_are_no_change(correlation):
     rng, found = np.random.default_rng(1), 0

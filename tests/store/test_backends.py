@@ -90,6 +90,7 @@ def test_a_named_query_has_the_same_result_in_every_store(memory: str, local: Pa
     assert tuple(mine.columns) == find(name).columns()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [
@@ -134,6 +135,7 @@ def test_the_store_may_come_from_the_environment_or_from_configure(
         assert db.sql("SELECT count(*) FROM tool_calls").fetchall() == [(20,)]
 
 
+@pytest.mark.long
 async def test_pages_query_and_label_every_store(memory: str) -> None:
     httpx = pytest.importorskip("httpx")
     pytest.importorskip("starlette")
@@ -261,6 +263,7 @@ def test_sql_of_a_user_is_answered_by_the_same_class(memory: str, local: Path) -
     assert not open_store(local).query(Statement(sql="-- nothing")).fields
 
 
+@pytest.mark.long
 async def test_sql_of_a_visitor_is_answered_by_the_same_class(local: Path) -> None:
     sandbox = open_store(local).sandbox(SandboxLimits(rows=2))
     try:

@@ -205,6 +205,7 @@ def test_a_restoration_killed_before_its_fold_brings_no_forgotten_record_back(
     assert spans(store) == [1]
 
 
+@pytest.mark.long
 def test_a_merge_has_each_record_once(tmp_path: Path) -> None:
     one, two = put(tmp_path / "1.duckdb", 1, 2, 3), put(tmp_path / "2.duckdb", 3, 4)
     label = Outcome(call_id="c3", span_id=f"{3:016x}", correct=True, labeled_at=START)
@@ -229,6 +230,7 @@ def test_a_merge_has_each_record_once(tmp_path: Path) -> None:
         merge([tmp_path / "none.duckdb"], out)
 
 
+@pytest.mark.long
 def test_a_merge_forgets_the_forgotten_records_of_each_store(tmp_path: Path) -> None:
     secret = "a-secret-text " * 10
     one = put(tmp_path / "1" / "s.duckdb", 1, conversation_id="secret", text=secret)

@@ -65,6 +65,7 @@ LINES = st.lists(
 """Lines in the order in which they arrive: the call, whether it is the end, whether a journal begins after it, and a fold."""
 
 
+@pytest.mark.long
 @given(lines=LINES)
 def test_begun_and_end_are_one_row_in_any_order_over_any_journals(tmp_path_factory: Any, lines: Any) -> None:
     store = StorePaths.of(tmp_path_factory.mktemp("begun") / "t.duckdb")
@@ -129,6 +130,7 @@ def test_a_call_of_another_machine_stays_unknown(store: StorePaths) -> None:
     assert endings(store) == {f"{1:016x}": ["begun"], f"{2:016x}": ["returned"]}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("folded", [True, False])
 def test_forgetting_and_redaction_reach_calls_that_run(store: StorePaths, folded: bool) -> None:
     journal = Journal(store.journal)

@@ -134,6 +134,7 @@ def test_a_merge_unites_labels_and_a_backup_has_them(
         assert len(con.execute(OUTCOMES).fetchall()) == 2
 
 
+@pytest.mark.long
 def test_a_forgotten_conversation_does_not_come_back_by_a_merge(
     store: StorePaths, tmp_path: Path, write: Write, call: MakeCall, rows: Rows
 ) -> None:
@@ -145,6 +146,7 @@ def test_a_forgotten_conversation_does_not_come_back_by_a_merge(
     assert [name for name, *_ in rows(OUTCOMES)] == ["b"]
 
 
+@pytest.mark.long
 def test_a_stored_reason_is_redacted_and_the_id_is_kept(store: StorePaths, write: Write, rows: Rows) -> None:
     write(of("a", True, reason="the key sk-1234"))
     redact_stored(store, Redaction(patterns=("sk-[0-9]+",)))

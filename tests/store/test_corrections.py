@@ -79,6 +79,7 @@ def test_without_a_database_a_correction_applies(store: StorePaths, write: Write
         assert con.execute(READING).fetchall() == CORRECTED
 
 
+@pytest.mark.long
 def test_the_correction_of_a_person_precedes_those_of_agents_and_rules(
     store: StorePaths, write: Write, rows: Rows, failed: Any
 ) -> None:

@@ -203,6 +203,7 @@ def test_readable_rows_of_a_damaged_database_are_recovered(
     assert rows("SELECT count(*), count(DISTINCT span_id) FROM tool_calls") == [(mending.fold.salvaged,) * 2]
 
 
+@pytest.mark.long
 def test_a_query_of_a_connection_says_that_the_database_was_cut(store: StorePaths, write: Any, call: Any) -> None:
     """The database opens, because its header, its catalogue and the table ``meta`` are whole; a block of rows is missing."""
     write(call(-1))

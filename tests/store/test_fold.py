@@ -151,6 +151,7 @@ def test_batches_are_bounded_and_each_committed_with_its_offset(
     assert rows("SELECT count(DISTINCT span_id) FROM tool_calls") == [(200,)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step_calls", [7, *(pytest.param(n, marks=pytest.mark.simulations) for n in (60, 1000))])
 def test_every_row_is_stored_once_however_many_calls_a_transaction_has(
     store: StorePaths, write: Any, call: Any, rows: Rows, monkeypatch: pytest.MonkeyPatch, step_calls: int

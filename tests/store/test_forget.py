@@ -86,6 +86,7 @@ def probe(paths: StorePaths) -> list[str]:
     return sorted({*places_of(RANDOM[:1000], paths.database.parent), *places_of(PLAIN * 2, paths.database.parent)})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "selection",
     [
@@ -157,6 +158,7 @@ def test_a_call_that_begins_after_the_forgetting_is_recorded(
     assert rows("SELECT span_id FROM tool_calls WHERE conversation_id = 'secret'") == [(f"{200:016x}",)]
 
 
+@pytest.mark.long
 def test_the_journal_of_a_running_process_is_cleaned_while_it_writes(
     filled: StorePaths, call: MakeCall, rows: Rows
 ) -> None:
@@ -175,6 +177,7 @@ def test_the_journal_of_a_running_process_is_cleaned_while_it_writes(
     journal.close()
 
 
+@pytest.mark.long
 def test_a_line_that_a_running_process_writes_later_is_removed_by_the_next_fold(
     filled: StorePaths, call: MakeCall
 ) -> None:
@@ -189,6 +192,7 @@ def test_a_line_that_a_running_process_writes_later_is_removed_by_the_next_fold(
     journal.close()
 
 
+@pytest.mark.long
 def test_a_damaged_copy_is_cleaned_or_removed(filled: StorePaths) -> None:
     readable = filled.database.with_name(f"{filled.database.name}.damaged-20260102T030405.000006Z")
     shutil.copy(filled.database, readable)
@@ -346,6 +350,7 @@ def test_a_kill_at_any_step_leaves_a_store_that_the_next_fold_or_command_complet
     journal.close()
 
 
+@pytest.mark.long
 def test_a_journal_that_cannot_be_changed_is_named_and_cleaned_later(
     filled: StorePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -117,6 +117,7 @@ def restore_a_backup(store: StorePaths, other: StorePaths) -> None:
 CHANGES = [forget_a_conversation, forget_a_call, prune_two_days, merge_another, compact_it, restore_a_backup]
 
 
+@pytest.mark.long
 @settings(max_examples=examples(5), deadline=None)
 @given(histories(), st.lists(st.sampled_from(CHANGES), max_size=2), st.booleans())
 def test_numbers_and_repeated_calls_are_those_of_the_expressions(
@@ -188,6 +189,7 @@ def test_a_forgotten_call_leaves_no_number(store: StorePaths, write: Write, call
     assert rows("SELECT count(*), count(call_hash) FROM attempts") == [(1, 1)]
 
 
+@pytest.mark.long
 def test_numbers_follow_a_name_that_is_redacted(store: StorePaths, write: Write, call: MakeCall) -> None:
     write(call(1, host="customer-4711"), call(2, call_id="c1", host="customer-4711"))
     fold(store)

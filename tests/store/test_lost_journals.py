@@ -123,6 +123,7 @@ def test_lines_that_were_folded_are_not_lost(
     journal.close()
 
 
+@pytest.mark.long
 @settings(max_examples=examples(12))
 @given(data=st.data())
 def test_a_truncation_at_any_byte_keeps_whole_lines_and_counts_the_others(

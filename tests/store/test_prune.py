@@ -141,6 +141,7 @@ def test_a_label_that_comes_after_its_row_was_deleted_is_deleted_too(
     assert rows("SELECT count(*) FROM outcomes") == [(0,)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("megabytes", [3, 1.8])
 def test_content_of_the_oldest_days_goes_first_until_the_database_has_the_size(
     store: StorePaths, write: Write, call: MakeCall, rows: Rows, megabytes: float
@@ -179,6 +180,7 @@ def test_a_kill_leaves_the_store_as_it_was_or_pruned(
     assert rows("SELECT count(*) FROM attempts") == [(10,)]
 
 
+@pytest.mark.long
 def test_the_retention_of_a_store_is_applied_by_a_fold_once_a_day(
     ten_days: StorePaths, write: Write, call: MakeCall, rows: Rows
 ) -> None:
@@ -225,6 +227,7 @@ def test_the_command_says_what_it_removes(ten_days: StorePaths, rows: Rows) -> N
     assert CliRunner().invoke(cli, words[:1]).exit_code == 2
 
 
+@pytest.mark.long
 def test_what_was_removed_is_known_after_every_rewriting(
     ten_days: StorePaths, tmp_path: Path, write: Write, call: MakeCall
 ) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from tooltrace.core.records import Message
 from tooltrace.redact.redaction import Redaction
 from tooltrace.redact.snapshot import Json
@@ -27,6 +29,7 @@ SECRET = "sk-" + os.urandom(24).hex()
 OWN = "customer-4711"
 
 
+@pytest.mark.long
 def test_secrets_leave_every_file_and_are_counted_by_column(
     store: StorePaths, write: Write, call: MakeCall, rows: Rows
 ) -> None:
@@ -65,6 +68,7 @@ def test_secrets_leave_every_file_and_are_counted_by_column(
     live.close()
 
 
+@pytest.mark.long
 def test_patterns_and_keys_of_a_user_are_redacted_but_ids_stay(
     store: StorePaths, write: Write, call: MakeCall, rows: Rows
 ) -> None:

@@ -165,6 +165,7 @@ def modes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str,
     os.umask(before)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rounds", [1, pytest.param(5, marks=pytest.mark.simulations)])
 def test_no_file_is_ever_readable_for_others(
     filled: StorePaths, write: Any, call: Any, tmp_path: Path, modes: dict[str, int], rounds: int

@@ -204,6 +204,7 @@ def test_a_step_ends_soon_where_a_reader_waits(
     reader.join()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_steps")
 def test_a_reader_gets_the_lock_while_a_fold_goes_on(store: StorePaths, write: Any, call: Any) -> None:
     write(*map(call, range(400)))
@@ -222,6 +223,7 @@ def test_a_reader_gets_the_lock_while_a_fold_goes_on(store: StorePaths, write: A
     assert had[-1], "the fold took the lock again before the reader in every step"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_steps")
 def test_two_readers_of_a_large_backlog_share_its_fold(
     store: StorePaths, write: Any, call: Any, monkeypatch: pytest.MonkeyPatch

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.long
-
 EXAMPLES = Path(__file__).parents[2] / "examples"
 INTEGRATIONS = Path(__file__).parents[2] / "tooltrace" / "integrations"
 SHOWN = {

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 def test_the_default_of_pytest_leaves_out_every_shard_and_runs_the_tests_from_end_to_end() -> None:
     options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
     assert options["addopts"][-2:] == ["-m", shards.TEST]
-    assert {marker.partition(":")[0] for marker in options["markers"]} == {*shards.SHARDS, "end_to_end", "long"}
+    assert {marker.partition(":")[0] for marker in options["markers"]} == {*shards.SHARDS, "end_to_end"}
 
 
 @pytest.mark.parametrize("name", shards.SHARDS)

@@ -138,6 +138,7 @@ def test_a_journal_that_cannot_be_written_fails(run, good, where):
     assert "Traceback" not in done.output
 
 
+@pytest.mark.long
 def test_many_calls_of_a_long_file_all_arrive(run, rows, trace, event):
     lines = [
         event("tool_result", number % 60, tool_name="t", tool_call_id=f"c{number}", result="x" * 100)

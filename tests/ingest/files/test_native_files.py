@@ -203,6 +203,7 @@ def test_a_decompression_bomb_is_skipped_in_bounded_memory(tmp_path: Path, monke
     assert [line.line for line in outcome.examples] == [2]
 
 
+@pytest.mark.long
 def test_progress_is_reported_up_to_the_size_of_the_file(tmp_path: Path) -> None:
     from tests.ingest.files.test_other_tools import ImportedRecords
     from tooltrace.ingest.files import import_file

@@ -145,6 +145,7 @@ def test_a_call_that_two_spans_show_is_one_row_however_often_they_are_sent(recei
         assert db.sql("SELECT span_id FROM spans").fetchall() == [("b" * 16,)]
 
 
+@pytest.mark.long
 def test_many_clients_at_once_lose_nothing(receiving: Receiving) -> None:
     running = receiving()
 
@@ -349,6 +350,7 @@ OWN = st.sampled_from(sorted(names.FIELDS.values()))
 WILD = st.dictionaries(OWN | st.sampled_from(["gen_ai.operation.name", "tool.name", "openinference.span.kind"]), VALUE | st.sampled_from(["execute_tool", "TOOL"]))  # fmt: skip
 
 
+@pytest.mark.long
 def test_any_acknowledged_span_can_be_read_from_the_store(receiving: Receiving) -> None:
     """Acknowledged means readable as well: no line of the journal is lost in the fold."""
     running = receiving()

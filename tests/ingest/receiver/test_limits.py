@@ -74,6 +74,7 @@ def _peak() -> float:
     return int(line.split()[1]) / 1024
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory can be asked for on Linux")
 @pytest.mark.parametrize(
     "name",
@@ -206,6 +207,7 @@ def test_requests_above_the_memory_limit_must_retry(receiving: Receiving, limit:
     assert running.receiver.admission.bytes == 0
 
 
+@pytest.mark.long
 def test_a_large_request_does_not_delay_a_small_one(receiving: Receiving) -> None:
     running = receiving()
     large = wire.spans(*map(span, range(20_000)))

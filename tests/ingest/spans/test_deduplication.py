@@ -195,6 +195,7 @@ def test_duplicates_are_stored_as_spans(take: Take) -> None:
     assert (kept.name, kept.span_kind, kept.parent_span_id) == ("tools/call add", "client", outer.span_id)
 
 
+@pytest.mark.long
 def test_a_batch_of_any_size_loses_none(take: Take) -> None:
     spans: list[SpanData] = []
     for _ in range(10_500):

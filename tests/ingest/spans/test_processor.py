@@ -193,6 +193,7 @@ def test_after_shutdown_nothing_is_recorded(provider: TracerProvider, tracer: Tr
     assert len(calls()) == 1
 
 
+@pytest.mark.long
 def test_many_threads_lose_nothing(provider: TracerProvider, tracer: Tracer, calls: Calls) -> None:
     def agent() -> None:
         for _ in range(100):

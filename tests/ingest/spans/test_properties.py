@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,6 +63,7 @@ ANY_SPAN = st.builds(
 )
 
 
+@pytest.mark.long
 @given(st.lists(st.lists(ANY_SPAN, max_size=6), max_size=3), st.sampled_from(["full", "metadata"]))
 def test_any_span_gives_writable_records(batches: list[list[SpanData]], capture: Any) -> None:
     assembler = Assembler(Settings(store=None, capture=capture))
@@ -116,6 +118,7 @@ def test_a_call_is_one_record_in_any_order_of_spans(draw: st.DataObject, chance:
     assert len(calls_of(Assembler(Settings(store=None)).convert(spans))) == count
 
 
+@pytest.mark.long
 @given(st.lists(ANY_SPAN, max_size=8))
 def test_conversion_is_deterministic(batch: list[SpanData]) -> None:
     fresh = Settings(store=None)

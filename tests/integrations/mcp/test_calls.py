@@ -230,6 +230,7 @@ async def test_a_fault_of_the_recorder_does_not_reach_the_framework(
         assert (await client.call_tool("read", {"path": "a"})).is_error
 
 
+@pytest.mark.processes
 async def test_client_and_server_in_two_processes_share_a_trace(calls: Calls, tmp_path: Path) -> None:
     """The server writes to a store of its own; its row's parent is the client's."""
     from mcp.client.stdio import StdioServerParameters, stdio_client
