@@ -75,3 +75,10 @@ def test_both_engines_read_the_usage_of_model_calls(
     assert any("usage" in str(row) for row in duck)
     assert any("estimate" in str(row) for row in duck)
     assert not differences(duck, house)[:5]
+
+
+@pytest.mark.parametrize("database", ["footprint", "footprint_as_json"])
+def test_both_engines_find_the_model_calls_after_calls(con: Any, engine: Any, database: str) -> None:
+    duck, house = both(con, engine, database, "model_turns")
+    assert duck
+    assert not differences(duck, house)[:5]

@@ -26,7 +26,7 @@ class Session:
 
 
 def found_in(con: Any) -> list[Finding]:
-    return diagnose_in(Session(con))
+    return diagnose_in(Session(con), {})
 
 
 def said(findings: list[Finding]) -> set[tuple[str, str]]:

@@ -33,6 +33,7 @@ QueryName = Literal[
     "latency",
     "laundering",
     "loops",
+    "model_turns",
     "next_action",
     "overview",
     "paths",

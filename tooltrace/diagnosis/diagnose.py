@@ -14,10 +14,12 @@ from tooltrace.analysis.parameters import Time
 from tooltrace.diagnosis.failures import failure_findings
 from tooltrace.diagnosis.finding import Finding, Numbers
 from tooltrace.diagnosis.trust import confidence_findings, hidden_findings, source_findings
+from tooltrace.diagnosis.turns import with_turns
 from tooltrace.diagnosis.waste import loop_findings, retry_findings, slow_findings
 from tooltrace.diagnosis.wording import count, sentence, share, text
 from tooltrace.recording import config
 from tooltrace.store.base import QuerySession, StoreBackend, open_store
+from tooltrace.store.files.prices import Prices, read_prices
 from tooltrace.store.result import Statement
 
 MAX_ADVISED: Final = 8
@@ -25,6 +27,7 @@ MAX_ADVISED: Final = 8
 MAX_LOOPS: Final = 10_000
 """Loops that are read."""
 
+_HAS_SPANS: Final = "SELECT 1 FROM spans LIMIT 1"
 _LOSSES: Final = 'SELECT reason, sum("count") AS lost FROM losses GROUP BY reason ORDER BY lost DESC'
 
 
@@ -54,12 +57,12 @@ def diagnose_store(
     if not store.exists():
         return []
     with store.session() as session:
-        found = diagnose_in(session, until=until)
+        found = diagnose_in(session, read_prices(store.files), until=until)
     return within(found, start, tool)
 
 
-def diagnose_in(session: QuerySession, *, until: Time | None = None) -> list[Finding]:
-    """Return all findings of the store of ``session``, also those that have ended."""
+def diagnose_in(session: QuerySession, prices: Prices, *, until: Time | None = None) -> list[Finding]:
+    """Return all findings of the store of ``session``, also those that have ended; ``prices`` are those of its models."""
 
     def rows(name: str, **params: Any) -> list[dict[str, Any]]:
         found = session.query(find(name).statement(until=until, **params)).dicts()
@@ -78,6 +81,8 @@ def diagnose_in(session: QuerySession, *, until: Time | None = None) -> list[Fin
         *source_findings(rows("sources"), calibration),
         *_lost(session),
     ]
+    if any(one.cost.calls for one in findings) and session.query(Statement(name="has_spans", sql=_HAS_SPANS)).rows:
+        findings = with_turns(findings, rows("model_turns"), prices)
     return sorted(findings, key=Finding.key)
 
 

@@ -59,11 +59,13 @@ class Cost:
     """What a finding costs, as far as it is known."""
 
     calls: float = 0.0
-    """Failed or wrong calls beyond what is normal."""
+    """Failed, wrong or repeated calls beyond what is normal."""
     seconds: float = 0.0
     """Time that was spent on them."""
     tokens: int = 0
-    """Tokens of results that the model read for nothing."""
+    """Tokens of the model calls that they led to; without those in the store, of results that the model read for nothing."""
+    money: float | None = None
+    """Price of these tokens, in the currency of ``configure(prices=…)``; None where no model has a price."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +144,8 @@ COLUMNS: Final = (
     ("n", "BIGINT", "count", "items that the figure is of"),
     ("calls", "DOUBLE", "number", "failed or wrong calls beyond what is normal"),
     ("seconds", "DOUBLE", "number", "time that was spent on them"),
-    ("tokens", "BIGINT", "count", "tokens of results that were read for nothing"),
+    ("tokens", "BIGINT", "count", "tokens of the model calls that they led to"),
+    ("money", "DOUBLE", "number", "price of these tokens"),
     ("sentence", "VARCHAR", "text", "what is wrong"),
     ("next_step", "VARCHAR", "text", "what a person can do"),
     ("query", "VARCHAR", "text", "command that shows more"),
@@ -156,7 +159,15 @@ def as_result(findings: Iterable[Finding]) -> QueryResult:
         (
             *(one.kind, one.severity, ", ".join(one.tools), one.version, one.since, one.until),
             *(one.numbers.value, one.numbers.low, one.numbers.high, one.numbers.n),
-            *(one.cost.calls, one.cost.seconds, one.cost.tokens, one.sentence, one.next_step, one.query),
+            *(
+                one.cost.calls,
+                one.cost.seconds,
+                one.cost.tokens,
+                one.cost.money,
+                one.sentence,
+                one.next_step,
+                one.query,
+            ),
         )
         for one in findings
     ]

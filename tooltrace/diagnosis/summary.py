@@ -66,6 +66,8 @@ def cost(finding: Finding) -> Sentence | None:
         known.append(Clause("cost.seconds", {"spent": ms(1000 * found.seconds)}))
     if found.tokens:
         known.append(Clause("cost.tokens", {"tokens": count(found.tokens)}))
+    if found.money:
+        known.append(Clause("cost.money", {"money": Figure(found.money, "number")}))
     separated = [part for one in known for part in (Clause("comma"), one)]
     return Sentence((Clause("cost"), *separated[1:])) if known else None
 

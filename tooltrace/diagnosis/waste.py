@@ -94,6 +94,7 @@ def loop_findings(loops: Iterable[Row]) -> Iterator[Finding]:
         seconds = sum(row["wasted_ms"] or 0.0 for row in rows) / 1000
         most = max(row["repeats"] for row in rows)
         running = sum(bool(row["running"]) for row in rows)
+        again = sum((row["repeats"] - 1) * row["length"] for row in rows)
         repeated = clause("loops", n=count(conversations), tools=names([tools]), most=count(most))
         now = [clause("loops_now", n=count(running))] if running else []
         spent = clause("loops_spent", spent=ms(1000 * seconds), tokens=count(tokens))
@@ -104,6 +105,6 @@ def loop_findings(loops: Iterable[Row]) -> Iterator[Finding]:
             steps=(sentence("step.loops"),),
             query="query loops",
             numbers=Numbers(float(len(rows)), None, None, conversations),
-            cost=Cost(0.0, seconds, int(tokens)),
+            cost=Cost(float(again), seconds, int(tokens)),
             since=min(row["first"] for row in rows),
         )

@@ -56,6 +56,7 @@ from tooltrace.store.base import Store
 from tooltrace.store.database.first_use import check_database
 from tooltrace.store.files.file_lock import set_wait
 from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.files.prices import check_prices, write_prices
 from tooltrace.store.files.store_file import check_location
 from tooltrace.store.fold.background import BackgroundFold
 from tooltrace.store.upkeep.retention import Retention, parse_days, parse_size, write_retention
@@ -109,6 +110,7 @@ def configure(
     retention: str | None = None,
     keep_rows: str | None = None,
     max_size: str | int | None = None,
+    prices: Mapping[str, tuple[float, float]] | None = None,
     field_limit: int = FIELD_LIMIT,
     queue_size: int = QUEUE_SIZE,
     queue_bytes: int = QUEUE_BYTES,
@@ -153,6 +155,8 @@ def configure(
     ``max_size``: size of the database file, such as ``"2GB"``, above which the content of the oldest days is removed, and
     then their rows. These three are written to the store together, and apply at its first fold of each day; without any
     of them, those of the store stay.
+    ``prices``: price of a million input tokens and of a million output tokens by the name of a model, such as
+    ``{"gpt-5-mini": (0.25, 2.0)}``. They are written to the store, and findings then state money; None leaves those of the store.
     ``field_limit``: bytes of one field; what is longer is truncated.
     ``queue_size``: calls that wait to be written; further calls wait, or are dropped, see ``overflow``.
     ``queue_bytes``: memory of the calls that wait to be written.
@@ -165,6 +169,7 @@ def configure(
         row_days=None if keep_rows is None else parse_days(keep_rows),
         max_bytes=None if max_size is None else parse_size(max_size),
     )
+    priced = None if prices is None else check_prices(prices)
     redaction = as_redaction(redact)
     settings = Settings(
         store=default_store() if store is UNSET else _path(store),
@@ -200,6 +205,11 @@ def configure(
             write_retention(StorePaths.of(settings.store), kept)
         except (OSError, StoreError):
             report_fault("write the retention of", lost=0)
+    if priced is not None and settings.store is not None:
+        try:
+            write_prices(StorePaths.of(settings.store), priced)
+        except OSError:
+            report_fault("write the prices of", lost=0)
 
 
 def get_recorder() -> Recorder:

@@ -16,6 +16,7 @@ from tooltrace.report import sections
 from tooltrace.report.sections import Section
 from tooltrace.report.time_range import TimeRange
 from tooltrace.store.base import QuerySession, Store, StoreBackend, open_store
+from tooltrace.store.files.prices import read_prices
 from tooltrace.store.result import QueryResult, with_columns_at, with_rows
 
 OnQuery = Callable[[str], None]
@@ -167,7 +168,7 @@ def _build(
     before = {} if about.before is None else {"before": about.before}
     tools = run(sections.TOOLS)
     on_query("findings")
-    found = within(diagnose_in(session, until=about.until), about.since, about.tool)
+    found = within(diagnose_in(session, read_prices(store.files), until=about.until), about.since, about.tool)
     return Report(
         store=store,
         made_at=now,

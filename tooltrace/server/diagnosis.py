@@ -13,6 +13,7 @@ from tooltrace.diagnosis.diagnose import diagnose_in, within
 from tooltrace.diagnosis.finding import Finding
 from tooltrace.server.query_cache import QueryCache
 from tooltrace.store.base import QuerySession
+from tooltrace.store.files.prices import read_prices
 
 KEPT_SHARE: Final = 20
 """How many times as long as it took a diagnosis is kept at least, so that a store that changes all the time is not read all the time."""
@@ -64,6 +65,6 @@ class Diagnosis:
 
     async def _diagnose(self, until: datetime | None) -> list[Finding]:
         def ask(session: QuerySession) -> list[Finding]:
-            return diagnose_in(session, until=until)
+            return diagnose_in(session, read_prices(self._cache.store.files), until=until)
 
         return await self._cache.read(ask) if self._cache.has_data() else []
