@@ -82,14 +82,18 @@ def needed(con: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", catalogue())
 def test_both_engines_agree_on_200_000_attempts(big: duckdb.DuckDBPyConnection, engine: Any, name: str) -> None:
     duck, house = both(big, engine, BIG, name, **needed(big, name))
-    assert duck or name in ("span", "refusals", "model_turns"), "the history has no spans of other libraries, and no refused attempts"
+    assert duck or name in ("span", "refusals", "model_turns"), (
+        "the history has no spans of other libraries, and no refused attempts"
+    )
     assert not differences(duck, house)[:5]
 
 
 @pytest.mark.parametrize("name", catalogue())
 def test_both_engines_agree_on_json_attributes(small: duckdb.DuckDBPyConnection, engine: Any, name: str) -> None:
     duck, house = both(small, engine, AS_JSON, name, **needed(small, name))
-    assert duck or name in ("span", "refusals", "model_turns"), "the history has no spans of other libraries, and no refused attempts"
+    assert duck or name in ("span", "refusals", "model_turns"), (
+        "the history has no spans of other libraries, and no refused attempts"
+    )
     assert not differences(duck, house)[:5]
 
 
