@@ -155,8 +155,8 @@ def configure(
     ``max_size``: size of the database file, such as ``"2GB"``, above which the content of the oldest days is removed, and
     then their rows. These three are written to the store together, and apply at its first fold of each day; without any
     of them, those of the store stay.
-    ``prices``: price of a million input tokens and of a million output tokens by the name of a model, such as
-    ``{"gpt-5-mini": (0.25, 2.0)}``. They are written to the store, and findings then state money; None leaves those of the store.
+    ``prices``: by the name of a model, the price of a million input and of a million output tokens, such as
+    ``{"gpt-5-mini": (0.25, 2.0)}``; the store keeps them, and findings state money.
     ``field_limit``: bytes of one field; what is longer is truncated.
     ``queue_size``: calls that wait to be written; further calls wait, or are dropped, see ``overflow``.
     ``queue_bytes``: memory of the calls that wait to be written.
