@@ -41,6 +41,7 @@ from tooltrace.cli.sql import sql
 from tooltrace.cli.state import state
 from tooltrace.cli.tail import tail
 from tooltrace.cli.top import top
+from tooltrace.cli.transcripts import COMMANDS as TRANSCRIPTS
 from tooltrace.cli.unread import unread
 from tooltrace.core.installation import is_overwritten, overwritten_message
 from tooltrace.version import __version__
@@ -70,6 +71,7 @@ for _command in (
     state,
     findings,
     demo,
+    *TRANSCRIPTS,
     query,
     compare,
     diff,

@@ -40,6 +40,11 @@ def state(*, since: str | None, until: str | None, store: StoreBackend) -> None:
 
     The name of the command may be left out: tooltrace agent.duckdb --since 24h.
     """
+    show_state(store, since=since, until=until)
+
+
+def show_state(store: StoreBackend, *, since: str | None, until: str | None) -> None:
+    """Print which tools of ``store`` fail, since when and why, and what to run next."""
     words = Translations("en")
     try:
         window = history_window(store, since=since, until=until)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tooltrace.core.records import ToolCall
+from tooltrace.core.records import Loss, ToolCall
 from tooltrace.errors import UnreadableFile
-from tooltrace.ingest.files import csv, hello_agents, jsonl, messages, mlflow, otlp_json, parquet, phoenix, table
+from tooltrace.ingest.files import (
+    csv,
+    hello_agents,
+    jsonl,
+    messages,
+    mlflow,
+    otlp_json,
+    parquet,
+    phoenix,
+    table,
+    transcripts,
+)
 from tooltrace.ingest.files.reader import Format, SkippedLine, TraceFile
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.writer import Writer
@@ -23,6 +35,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     hello_agents.FORMAT,
     mlflow.FORMAT,
     phoenix.FORMAT,
+    *transcripts.FORMATS,
     messages.FORMAT,
     parquet.FORMAT,
     csv.FORMAT,
@@ -30,6 +43,7 @@ FORMATS: Final[tuple[Format, ...]] = (
 """All formats; the first that recognises a file reads it."""
 ACCEPTED: Final = (
     "exports of tooltrace (jsonl, csv, parquet, otlp-json), OTLP as JSON, traces of Phoenix, MLflow and HelloAgents, "
+    "transcripts of Claude Code and Codex, "
     "JSON with chat messages of OpenAI or Anthropic, and any CSV file with --columns tool=…,at=…"
 )
 """What can be imported, in words."""
@@ -52,6 +66,12 @@ class ImportResult:
     skipped: int = 0
     examples: list[SkippedLine] = field(default_factory=list)
     """The first skipped lines."""
+    unknown: Counter[str] = field(default_factory=Counter)
+    """Numbers of lines and parts of lines that the format's reader does not know, by what and of which version."""
+    waiting: int = 0
+    """Number of calls that were left out, because they may still get a result."""
+    position: int = 0
+    """Bytes of the decompressed file that were read."""
 
     def skip(self, line: SkippedLine, shown: int = 10) -> None:
         """Count a skipped line, and keep the first ``shown`` as examples."""
@@ -66,27 +86,33 @@ def import_file(
     writer: Writer,
     *,
     columns: Mapping[str, str] | None = None,
+    form: Format | None = None,
     advance: Callable[[int], None] = lambda _: None,
+    start: int = 0,
 ) -> ImportResult:
     """Write the records of the file at ``path`` with ``writer``. Raises UnreadableFile.
 
     ``columns``: read a CSV file of another program, in which these columns hold these fields; BadParameter where it lacks one.
-    ``advance`` receives the number of bytes read since its last call.
+    ``form``: the format of the file, where it is known.
+    ``advance`` receives the number of bytes read since its last call. ``start``: bytes of a transcript whose records were imported before.
     """
     imported = ImportResult(path)
-    with TraceFile(path, imported.skip, advance) as source:
+    with TraceFile(path, imported.skip, advance, start) as source:
         if not source.head.strip():
             return imported
-        found = format_of(source) if columns is None else _table(columns)
+        found = form or (format_of(source) if columns is None else _table(columns))
         imported.format = found.name
         for record in found.read(source, settings):
             writer.add(record)
             if isinstance(record, ToolCall):
                 imported.calls += 1
+            elif isinstance(record, Loss):
+                imported.unknown[record.detail or record.reason] += record.count
             else:
                 imported.others += 1
             if (imported.calls + imported.others) % BATCH == 0:
                 writer.write()
+        imported.waiting, imported.position = source.waiting, source.position
     writer.write()
     return imported
 

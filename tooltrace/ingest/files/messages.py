@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from tooltrace.core.records import ToolCall
 from tooltrace.ingest.call_builder import NO_RESULT, ExternalCall, build_call, stable_id
-from tooltrace.ingest.files.moments import moment_ns
 from tooltrace.ingest.files.reader import Format, TraceFile, parsed
+from tooltrace.ingest.moments import moment_ns
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.recording.call_numbers import CallNumbers
 from tooltrace.recording.settings import Settings

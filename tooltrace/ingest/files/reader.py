@@ -61,16 +61,26 @@ class SkippedLine(NamedTuple):
 class TraceFile:
     """The file at ``path``, open for reading and decompressed from gzip or zstd. Raises UnreadableFile.
 
-    ``skipped`` receives each skipped line; ``advance`` receives the number of bytes read since its last call.
+    ``skipped`` receives each skipped line; ``advance`` receives the number of bytes read since its last call. ``start``: bytes
+    whose records were imported before, for formats that can leave them out.
     """
 
     def __init__(
-        self, path: Path, skipped: Callable[[SkippedLine], None], advance: Callable[[int], None] = lambda _: None
+        self,
+        path: Path,
+        skipped: Callable[[SkippedLine], None],
+        advance: Callable[[int], None] = lambda _: None,
+        start: int = 0,
     ) -> None:
         self.path = path
         self._skipped = skipped
         self._advance = advance
         self._advanced = 0
+        self.start = start
+        self.position = 0
+        """Bytes of the decompressed file up to the end of the current line."""
+        self.waiting = 0
+        """Number of calls that have no result yet and may get one later."""
         try:
             self._raw = path.open("rb", buffering=0)
             self._file: io.BufferedReader[Any] = io.BufferedReader(self._raw, HEAD_BYTES)
@@ -90,6 +100,11 @@ class TraceFile:
     ) -> None:
         self._stream.close()
         self._file.close()
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the current line is beyond those that were imported before."""
+        return self.position > self.start
 
     def skip(self, line: int, reason: str) -> None:
         """Report ``line`` as skipped."""
@@ -162,6 +177,7 @@ class TraceFile:
             self.skip(number, f"the file cannot be read from this line on: {getattr(error, 'strerror', None) or error}")
             return b""
         self._report(self._raw.tell())
+        self.position += len(line)
         return line
 
     def _report(self, reached: int) -> None:

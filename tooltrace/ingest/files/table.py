@@ -19,8 +19,8 @@ from tooltrace.core.response import ResponseMeta, Status, ToolResponse
 from tooltrace.errors import BadParameter, near
 from tooltrace.ingest.call_builder import NO_RESULT, ExternalCall, build_call, stable_id
 from tooltrace.ingest.files.csv import long_fields, rows_of
-from tooltrace.ingest.files.moments import ACCEPTED, moment_ns
 from tooltrace.ingest.files.reader import TraceFile, parsed
+from tooltrace.ingest.moments import ACCEPTED, moment_ns
 from tooltrace.normalize.terms import lookup_code, normalize_code
 from tooltrace.recording.call_numbers import CallNumbers
 from tooltrace.recording.settings import Settings

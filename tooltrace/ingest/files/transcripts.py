@@ -1,0 +1,76 @@
+"""Formats of the transcripts of coding agents: from their lines to records.
+
+Every line is accounted for: it has a part of a call, it is known to have none, it is skipped with a reason, or it counts as a
+loss of the kind ``unknown_in_transcript``, with what is not known and the version of the agent. A call without a result is
+lost, unless the session may still go on: the file was changed in the last 24 hours, and nothing followed the call.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from functools import partial
+from typing import Final
+
+from tooltrace.core.records import Loss, Record
+from tooltrace.ingest.call_builder import ExternalCall, build_call, safe_name
+from tooltrace.ingest.files.reader import MALFORMED, Format, TraceFile
+from tooltrace.ingest.spans.span_records import SpanOrigin, to_span_record
+from tooltrace.ingest.transcripts import claude_code
+from tooltrace.ingest.transcripts.session import Found, TranscriptFormat
+from tooltrace.otel.timestamps import EPOCH
+from tooltrace.recording.call_numbers import CallNumbers
+from tooltrace.recording.settings import Settings
+
+UNKNOWN: Final = "unknown_in_transcript"
+"""Reason of the loss of what a reader does not know."""
+OPEN_NS: Final = 24 * 3600 * 10**9
+"""Time since the last change of a file after which its session is over."""
+_MAX_KINDS: Final = 100
+"""Kinds of unknown lines of one file that are counted apart: a damaged file has a new one in each line."""
+_OTHER: Final = "others"
+
+
+def _read(agent: TranscriptFormat, source: TraceFile, settings: Settings) -> Iterator[Record]:
+    """Yield the records of the lines beyond ``source.start``."""
+    reader, numbers = agent.reader(source.path), CallNumbers()
+    unknown: Counter[tuple[str, str]] = Counter()
+    noted: list[str] = []
+    for number, line in source.objects():
+        try:
+            found = reader.read(line, noted.append)
+        except MALFORMED as error:
+            found = []
+            if source.is_new:
+                source.skip(number, f"a member has an unexpected value ({type(error).__name__})")
+        if source.is_new:
+            yield from _records(found, settings, numbers)
+            for kind in noted:
+                key = (reader.version or "unknown", kind)
+                unknown[key if key in unknown or len(unknown) < _MAX_KINDS else (key[0], _OTHER)] += 1
+        noted.clear()
+    may_go_on = time.time_ns() - source.path.stat().st_mtime_ns < OPEN_NS
+    rest, source.waiting = reader.rest(may_go_on=may_go_on)
+    yield from _records(rest, settings, numbers)
+    # of the last line, so that the same file gives the same rows
+    at = EPOCH + timedelta(microseconds=reader.last_ns // 1000)
+    for (version, kind), count in unknown.items():
+        detail = safe_name(f"{agent.service} {version}: {kind}", settings.redaction)
+        yield Loss(reason=UNKNOWN, count=count, at=at, detail=detail, service=agent.service)
+
+
+def _records(found: Iterable[Found], settings: Settings, numbers: CallNumbers) -> Iterator[Record]:
+    for each in found:
+        if isinstance(each, ExternalCall):
+            yield build_call(each, settings, numbers)
+        else:
+            yield to_span_record(each, settings, SpanOrigin())
+
+
+def _format(agent: TranscriptFormat) -> Format:
+    return Format(agent.service, agent.knows, partial(_read, agent))
+
+
+FORMATS: Final = tuple(map(_format, (claude_code.FORMAT,)))
