@@ -25,6 +25,12 @@ def test_a_status_other_than_0(value: dict, code: str) -> None:
     assert normalize(value, rules=CERTAIN).status == "success"
 
 
+@pytest.mark.parametrize(("code", "status"), [(0, "success"), (3, "error")])
+def test_a_status_that_stands_among_what_a_shell_tool_says_before_the_output(code: int, status: str) -> None:
+    said = f"Chunk ID: 97efd2\nWall time: 0.1 seconds\nProcess exited with code {code}\nOriginal token count: 9\nOutput:\nError: none"
+    assert (read(said).status, read(said).meta.rule) == (status, "exit_status")
+
+
 @pytest.mark.parametrize("more", [{}, {"exit_code": None}, {"exit_code": -1}, {"returncode": 1}])
 def test_a_command_that_ran_out_of_time(more: dict) -> None:
     found = read({"stdout": "half", "stderr": "", "timed_out": True, **more})

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from tooltrace.cli.errors import CommandError
 from tooltrace.cli.options import capture_option, examples, named_store_option
 from tooltrace.cli.sanitize import clean
+from tooltrace.cli.wrapping import echo_sentence
 from tooltrace.core.plural import format_count
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.writer import Writer
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from tooltrace.ingest.files import ImportResult, UnreadableFile
     from tooltrace.recording.tool_spec import Capture
 
+_SHOWN: Final = 5
+"""Kinds of unknown lines that are named; the others are counted."""
 Advance = Callable[[int], None]
 """Callback that receives the number of bytes read."""
 
@@ -65,6 +69,7 @@ def imports(*, files: tuple[Path, ...], columns: dict[str, str] | None, capture:
     - MLflow: one trace or several, as JSON
     - JSON Lines of HelloAgents' TraceLogger; times without a zone are local times
     - chat messages of OpenAI and Anthropic, as JSON or JSON Lines
+    - transcripts of Claude Code and Codex, as these programs keep them
     - with --columns, any CSV file with one row for each call
 
     Files may be compressed with gzip or zstd; for a folder, all its files are read. A record that was imported before is
@@ -72,9 +77,13 @@ def imports(*, files: tuple[Path, ...], columns: dict[str, str] | None, capture:
 
     Exit code 1 if a file cannot be read at all; the other files are imported nevertheless.
     """  # noqa: D301 - click needs a real backspace to keep the line breaks
-    results = _import(files, store, capture, columns)
+    results, unknown = _import(files, store, capture, columns), Counter[str]()
     for result in results:
         _print_skipped(result)
+        if not isinstance(result, Exception):
+            unknown += result.unknown
+    if unknown:
+        echo_sentence(unknown_sentence(unknown), err=True)
     read = [result for result in results if not isinstance(result, Exception)]
     calls, others = sum(result.calls for result in read), sum(result.others for result in read)
     records = format_count(calls, "call") + (f" and {format_count(others, 'other record')}" if others else "")
@@ -143,6 +152,13 @@ def _print_skipped(result: ImportResult | UnreadableFile) -> None:
     more = result.skipped - len(result.examples)
     if more:
         click.echo(clean(f"{result.path}: {format_count(more, 'more line')} skipped"), err=True)
+
+
+def unknown_sentence(unknown: Counter[str]) -> str:
+    """Return what the readers of the files did not know, and how often."""
+    shown = "; ".join(f"{count:,} × {what}" for what, count in unknown.most_common(_SHOWN))
+    more = f"; and {len(unknown) - _SHOWN:,} more kinds" if len(unknown) > _SHOWN else ""
+    return f"Not known, and counted in the table losses: {shown}{more}."
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tooltrace.cli.errors import CommandError
+from tooltrace.cli.import_ import unknown_sentence
 from tooltrace.cli.options import capture_option, examples
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.state import show_state
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from tooltrace.recording.tool_spec import Capture
 
 _SINCE: Final = "90d"
-_SHOWN: Final = 5
-"""Kinds of unknown lines that are named; the others are counted."""
 _CALLS: Final = Statement(name="imported_calls", sql="SELECT count(*) FROM attempts")
 
 
@@ -191,9 +190,7 @@ def _say(agent: Agent, files: list[TranscriptFile], done: _Done) -> None:
     for reason in done.unreadable:
         click.echo(clean(f"tooltrace: {reason}"), err=True)
     if done.unknown:
-        shown = "; ".join(f"{count:,} × {what}" for what, count in done.unknown.most_common(_SHOWN))
-        more = f"; and {len(done.unknown) - _SHOWN:,} more kinds" if len(done.unknown) > _SHOWN else ""
-        echo_sentence(f"Not known, and counted in the table losses: {shown}{more}.", err=True)
+        echo_sentence(unknown_sentence(done.unknown), err=True)
 
 
 @contextmanager

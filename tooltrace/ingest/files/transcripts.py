@@ -18,7 +18,7 @@ from tooltrace.core.records import Loss, Record
 from tooltrace.ingest.call_builder import ExternalCall, build_call, safe_name
 from tooltrace.ingest.files.reader import MALFORMED, Format, TraceFile
 from tooltrace.ingest.spans.span_records import SpanOrigin, to_span_record
-from tooltrace.ingest.transcripts import claude_code
+from tooltrace.ingest.transcripts import claude_code, codex
 from tooltrace.ingest.transcripts.session import Found, TranscriptFormat
 from tooltrace.otel.timestamps import EPOCH
 from tooltrace.recording.call_numbers import CallNumbers
@@ -73,4 +73,4 @@ def _format(agent: TranscriptFormat) -> Format:
     return Format(agent.service, agent.knows, partial(_read, agent))
 
 
-FORMATS: Final = tuple(map(_format, (claude_code.FORMAT,)))
+FORMATS: Final = tuple(map(_format, (claude_code.FORMAT, codex.FORMAT)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tooltrace.ingest.transcripts import claude_code
+from tooltrace.ingest.transcripts import claude_code, codex
 
 _HEAD_BYTES: Final = 64 * 1024
 _FOLDER: Final = re.compile(rb'"cwd"\s*:\s*"((?:[^"\\]|\\.)*)"')
@@ -78,6 +78,12 @@ def _claude_folders() -> list[Path]:
     return [Path(home.strip()).expanduser() / "projects" for home in homes if home.strip()]
 
 
+def _codex_folders() -> list[Path]:
+    home = Path(os.environ.get("CODEX_HOME") or "~/.codex").expanduser()
+    return [home / "sessions", home / "archived_sessions"]
+
+
 CLAUDE: Final = Agent("claude", "Claude Code", claude_code.SERVICE, _claude_folders, "CLAUDE_CONFIG_DIR")
-AGENTS: Final = (CLAUDE,)
+CODEX: Final = Agent("codex", "Codex", codex.SERVICE, _codex_folders, "CODEX_HOME")
+AGENTS: Final = (CLAUDE, CODEX)
 """The coding agents whose transcripts are found."""

@@ -39,9 +39,11 @@ _FINDING = lazy(
 _CHECKED = (1, 2)
 """Statuses with which checkers report findings."""
 _CAPTION = lazy(
-    r"(?i)\[?(?:wall[ _-]time|duration|total output lines|(?:code )?output|std(?:out|err))\]?\s*[:：]?.{0,60}|</?(?:stdout|stderr|output|wall_time)>"
+    r"(?i)\[?(?:wall[ _-]time|duration|chunk id|original token count|total output lines|(?:code )?output|std(?:out|err))\]?\s*[:：]?.{0,60}|</?(?:stdout|stderr|output|wall_time)>"
 )
-"""A line with which a shell tool announces the output."""
+"""A line with which a shell tool announces the output, or says more about it."""
+_HEAD = 5
+"""Lines among which a shell tool declares the status before the output."""
 
 
 def _declares(text: str) -> bool:
@@ -118,6 +120,10 @@ def _of_text(text: str) -> ToolResponse | None:
         )
     if found is None and len(lines) > 2 and _CAPTION.fullmatch(lines[2].strip()[:_LINE]):
         place, found = 1, _DECLARED.fullmatch(lines[1].strip()[:_LINE])
+    if found is None and _CAPTION.fullmatch(lines[0].strip()[:_LINE]):
+        head = (line.strip()[:_LINE] for line in lines[:_HEAD])
+        place, after = next(((at, line) for at, line in enumerate(head) if not _CAPTION.fullmatch(line)), (0, ""))
+        found = _DECLARED.fullmatch(after)
     if found is None:
         return None
     status = int(found["exit"])
