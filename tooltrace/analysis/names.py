@@ -50,6 +50,7 @@ QueryName = Literal[
     "span",
     "states",
     "steps",
+    "success",
     "thresholds",
     "timeline",
     "to_label",

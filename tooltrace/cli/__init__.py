@@ -13,6 +13,7 @@ import click
 
 from tooltrace.cli.backup import backup, compact, merge, restore
 from tooltrace.cli.briefing import briefing
+from tooltrace.cli.check import check
 from tooltrace.cli.clickhouse import clickhouse
 from tooltrace.cli.columns import columns
 from tooltrace.cli.compare import compare
@@ -70,6 +71,7 @@ def cli() -> None:
 for _command in (
     state,
     findings,
+    check,
     demo,
     *TRANSCRIPTS,
     query,

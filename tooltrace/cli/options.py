@@ -104,6 +104,11 @@ def place_option(command: _F) -> _F:
     return _store(_open_for_reading, _PLACE)(command)
 
 
+def named_place_option(command: _F) -> _F:
+    """Add ``--store`` as ``place_option`` does, without the argument, for a command whose argument is a file."""
+    return _store(_open_for_reading, _PLACE, positional=False)(command)
+
+
 def unfolded_place_option(command: _F) -> _F:
     """Add ``--store`` and STORE: a path or an address."""
     return _store(_open_unfolded, _PLACE)(command)
