@@ -12,7 +12,6 @@ import click
 
 from tooltrace.cli.findings import print_findings
 from tooltrace.cli.options import examples, history_options, named_place_option, output_options
-from tooltrace.cli.output import write
 from tooltrace.cli.wrapping import echo_sentence
 from tooltrace.core.plural import format_count
 from tooltrace.diagnosis.checks import Checked, read_checks, run_checks, within
@@ -70,7 +69,7 @@ def check(*, checks: Path | None, since: str | None, until: str | None, form: st
     if form == "junit":
         click.echo(_junit(found))
     else:
-        write(_as_result(found), form)
+        _write(_as_result(found), form)
     counted = Counter(one.verdict for one in found)
     click.echo(
         f"{format_count(len(found), 'check')}: {', '.join(f'{n} {verdict}' for verdict, n in sorted(counted.items()))}."
@@ -92,10 +91,16 @@ def _check_findings(store: StoreBackend, since: str | None, until: str | None, f
     elif form == "junit":
         click.echo(_junit_of([(one.tool or "recording", one.kind, one.sentence, "broken") for one in problems]))
     else:
-        write(as_result(problems), form)
+        _write(as_result(problems), form)
     if problems:
         raise click.exceptions.Exit(BROKEN)
     echo_sentence("No problem is open.", err=True)
+
+
+def _write(result: QueryResult, form: str) -> None:
+    from tooltrace.cli.output import write
+
+    write(result, form)
 
 
 def _as_result(found: Sequence[Checked]) -> QueryResult:
