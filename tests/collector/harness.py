@@ -81,7 +81,7 @@ class Collector:
     def _end(self, number: signal.Signals) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(number)
-            self.process.wait(120)
+            self.process.wait()
 
     def endpoint(self, protocol: str) -> str:
         """Where to send, as ``OTEL_EXPORTER_OTLP_ENDPOINT`` says it."""
@@ -173,7 +173,7 @@ class Receiver:
         """Without a chance to write down what it holds."""
         if self.process is not None and self.process.stdout is not None:
             self.process.kill()
-            self.process.wait(120)
+            self.process.wait()
             self.process.stdout.close()
 
     @property
@@ -213,7 +213,7 @@ class Application:
 
     def end(self) -> int:
         """Its exit code."""
-        self.process.communicate(timeout=120)
+        self.process.communicate()
         return self.process.returncode
 
     @property

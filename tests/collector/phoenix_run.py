@@ -28,7 +28,7 @@ CALLS = 40
 def get(url: str) -> bytes:
     """The answer; nothing where there is none, or not yet."""
     try:
-        with urllib.request.urlopen(url, timeout=120) as answer:
+        with urllib.request.urlopen(url) as answer:
             return answer.read()
     except OSError:
         return b""

@@ -25,7 +25,7 @@ Ask = Callable[[str], list[dict[str, Any]]]
 
 def asking(port: int) -> Ask:
     def ask(sql: str) -> list[dict[str, Any]]:
-        with urlopen(f"http://127.0.0.1:{port}/?default_format=JSONEachRow", sql.encode(), timeout=120) as answer:
+        with urlopen(f"http://127.0.0.1:{port}/?default_format=JSONEachRow", sql.encode()) as answer:
             return [json.loads(line) for line in answer.read().splitlines()]
 
     return ask

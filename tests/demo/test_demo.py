@@ -8,7 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -278,8 +277,6 @@ def test_the_printed_serve_command_serves_the_demo(commands: list[str]) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    watchdog = threading.Timer(120, process.kill)
-    watchdog.start()
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -291,7 +288,6 @@ def test_the_printed_serve_command_serves_the_demo(commands: list[str]) -> None:
     finally:
         process.terminate()
         process.communicate()
-        watchdog.cancel()
 
 
 @pytest.mark.processes

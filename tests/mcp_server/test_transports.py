@@ -76,7 +76,7 @@ def test_http_wants_the_token_and_a_known_host_and_origin(served: str) -> None:
     answer = post(served, **token, origin=served.removesuffix("/mcp"))
     assert answer.status_code == 200
     assert len(answer.json()["result"]["tools"]) == 9
-    assert httpx.get(served.removesuffix("/mcp") + "/calls", headers=token).status_code == 404, (
+    assert httpx.get(served.removesuffix("/mcp") + "/calls", headers=token, timeout=None).status_code == 404, (
         "the server of MCP alone has no pages"
     )
 

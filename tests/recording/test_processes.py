@@ -202,7 +202,7 @@ def test_a_stream_that_ends_while_the_journal_is_being_written(tmp_path: Path) -
         tmp_path,
         TOOLS
         + """
-import faulthandler; faulthandler.dump_traceback_later(120, exit=True)
+import faulthandler; faulthandler.dump_traceback_later(800, exit=True)
 from tooltrace.recording import config
 from tooltrace import faults as guard
 tt.configure(durability="call"); add()

@@ -54,7 +54,6 @@ def test_calls_beyond_the_bytes_are_dropped_and_counted(stalled: Any, store: Pat
     assert stored + lost == 50
 
 
-@pytest.mark.timeout(120)
 def test_a_caller_does_not_wait_for_a_queue_that_was_emptied_meanwhile(
     calls: Calls, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

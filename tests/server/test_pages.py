@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.stores import create_empty_store
+from tests.waiting import until
 from tooltrace.analysis import catalogue
 from tooltrace.core.records import Outcome, Span
 from tooltrace.server.pages import TOOLS
@@ -158,9 +159,7 @@ def test_an_answer_is_fresh_soon_after_its_writing(shown):
     client = shown(call())
     assert 'value="1" data-unit="count"' in client.get("/tiles").text
     write(client_store(client), call(), call())
-    deadline = datetime.now(UTC) + timedelta(seconds=120)
-    while 'value="3" data-unit="count"' not in client.get("/tiles").text:
-        assert datetime.now(UTC) < deadline
+    until(lambda: 'value="3" data-unit="count"' in client.get("/tiles").text)
 
 
 def test_pages_are_there_for_all_attempts_of_a_call_and_their_judgement(shown):

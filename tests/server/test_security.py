@@ -106,7 +106,7 @@ def test_beyond_loopback_a_visitor_shows_a_token(tmp_path):
     site = Site.of(tmp_path / "t.duckdb", host="0.0.0.0")
     assert site.token is not None
     assert len(site.token) >= 32
-    with running(site) as address, httpx.Client(base_url=address) as client:
+    with running(site) as address, httpx.Client(base_url=address, timeout=None) as client:
         assert client.get("/").status_code == 401
         assert client.get("/static/styles/tooltrace.css").status_code == 401
         assert client.get("/?token=wrong").status_code == 401
@@ -141,10 +141,11 @@ def test_the_cookie_that_other_sites_can_cause_to_be_sent_changes_nothing(tmp_pa
             ({"tooltrace_change": "wrong"}, 401),
             ({"tooltrace_change": "mine"}, 303),
         ):
-            assert httpx.post(f"{address}/label", data=form, cookies=cookies).status_code == status
-        assert httpx.get(address, cookies={"tooltrace_change": "mine"}).status_code == 401
+            assert httpx.post(f"{address}/label", data=form, cookies=cookies, timeout=None).status_code == status
+        assert httpx.get(address, cookies={"tooltrace_change": "mine"}, timeout=None).status_code == 401
         cross = httpx.post(
             f"{address}/label",
+            timeout=None,
             data=form,
             cookies={"tooltrace_change": "mine"},
             headers={"origin": "https://evil.example"},
@@ -168,7 +169,7 @@ def test_a_location_stays_on_this_server(tmp_path):
     import httpx
 
     site = Site.of(tmp_path / "t.duckdb", host="0.0.0.0")
-    with running(site) as address, httpx.Client() as client:
+    with running(site) as address, httpx.Client(timeout=None) as client:
         answer = client.get(f"{address}//evil.example/?token={site.token}")
         assert not re.match(r"(https?:)?//", answer.headers.get("location", "")), answer.headers
 

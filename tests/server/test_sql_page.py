@@ -364,7 +364,7 @@ def test_queued_statements_get_503_at_shutdown(new_processes, tmp_path, caplog):
             for one in asked:
                 one.request("POST", "/sql/ask", body, {"Content-Type": "application/x-www-form-urlencoded"})
             while len(children()) < before + 2:
-                httpx.get(f"{address}/calls/newest")  # and all that came before it was read
+                httpx.get(f"{address}/calls/newest", timeout=None)  # and all that came before it was read
         assert [one.getresponse().status for one in asked] == [503] * 5
     assert [record.getMessage() for record in caplog.records if record.name.startswith("uvicorn")] == []
 

@@ -32,7 +32,7 @@ def every_file(client: httpx.Client, path: str) -> dict[str, httpx.Response]:
 
 @pytest.mark.parametrize("path", ["/", "/sql", "/paths"])
 def test_a_browser_keeps_every_file_of_a_page(demo: str, path: str) -> None:
-    with httpx.Client(base_url=demo, verify=False) as client:
+    with httpx.Client(base_url=demo, verify=False, timeout=None) as client:
         files = every_file(client, path)
     assert {each.partition("?")[0] for each in files} >= {"/static/scripts/main.js", "/static/scripts/zone.js"}
     for address, file in files.items():
@@ -42,7 +42,7 @@ def test_a_browser_keeps_every_file_of_a_page(demo: str, path: str) -> None:
 
 
 def test_the_page_loads_a_script_once_though_several_import_it(demo: str) -> None:
-    with httpx.Client(base_url=demo, verify=False) as client:
+    with httpx.Client(base_url=demo, verify=False, timeout=None) as client:
         paths = [address.partition("?")[0] for address in every_file(client, "/")]
     assert len(paths) == len(set(paths))
 
@@ -65,7 +65,7 @@ def test_an_address_changes_with_the_content_of_an_import(tmp_path: Path, monkey
 
 
 def test_a_browser_revalidates_a_plain_address(demo: str) -> None:
-    answer = httpx.get(f"{demo}/static/scripts/numbers.js", verify=False)
+    answer = httpx.get(f"{demo}/static/scripts/numbers.js", verify=False, timeout=None)
     assert answer.headers["cache-control"] == "no-cache"
     assert answer.headers["content-type"].startswith("text/javascript")
-    assert httpx.get(f"{demo}/static/scripts/nothing.js", verify=False).status_code == 404
+    assert httpx.get(f"{demo}/static/scripts/nothing.js", verify=False, timeout=None).status_code == 404

@@ -208,7 +208,7 @@ async def test_many_blocking_hooks_and_tools_complete(calls: Calls) -> None:
         return proceed()
 
     registry = ToolRegistry([add], hooks=[hook, hook])
-    found = await asyncio.wait_for(asyncio.gather(*(registry.aexecute("add", {"a": n}) for n in range(50))), 120)
+    found = await asyncio.gather(*(registry.aexecute("add", {"a": n}) for n in range(50)))
     assert [response.data for response in found] == list(range(1, 51))
     assert len(calls()) == 50
 
@@ -231,7 +231,7 @@ async def test_a_cancellation_reaches_the_tool_behind_a_hook_in_a_thread(calls: 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await asyncio.wait_for(ended.wait(), 120)
+    await ended.wait()
     assert [call.ending for call in calls()] == ["cancelled"]
 
 

@@ -27,7 +27,7 @@ UNLIMITED = [("grpc.max_send_message_length", -1)]
 
 def call(running: Running, body: bytes, method: str = TRACES, **more: object) -> bytes:
     with grpc.insecure_channel(running.grpc, options=UNLIMITED) as channel:
-        answer = channel.unary_unary(method)(body, timeout=120, **more)
+        answer = channel.unary_unary(method)(body, **more)
         assert isinstance(answer, bytes)
         return answer
 
@@ -43,9 +43,7 @@ def refusal(running: Running, body: bytes, method: str = TRACES, **more: object)
 def test_the_generated_client_is_understood(receiving: Receiving) -> None:
     running = receiving()
     with grpc.insecure_channel(running.grpc) as channel:
-        answer = TraceServiceStub(channel).Export(
-            ExportTraceServiceRequest.FromString(wire.spans(span(1))), timeout=120
-        )
+        answer = TraceServiceStub(channel).Export(ExportTraceServiceRequest.FromString(wire.spans(span(1))))
     assert answer == ExportTraceServiceResponse()
     assert running.calls() == [made(1)]
 
@@ -107,10 +105,10 @@ def test_requests_above_the_memory_limit_get_a_retry_delay(receiving: Receiving)
 
     def slowly() -> Iterator[bytes]:
         yield wire.spans(span(1))
-        release.wait(120)
+        release.wait()
 
     with grpc.insecure_channel(running.grpc) as channel:
-        held = channel.stream_unary(TRACES).future(slowly(), timeout=120)
+        held = channel.stream_unary(TRACES).future(slowly())
         until(lambda: running.receiver.admission.requests == 1)
         code, status = refusal(running, wire.spans(span(2)))
         release.set()
@@ -126,11 +124,11 @@ def test_a_slow_client_is_refused_and_its_slot_released(receiving: Receiving) ->
     forever = threading.Event()
 
     def never() -> Iterator[bytes]:
-        forever.wait(120)
+        forever.wait()
         yield b""
 
     with grpc.insecure_channel(running.grpc) as channel, pytest.raises(grpc.RpcError) as caught:
-        channel.stream_unary(TRACES)(never(), timeout=120)
+        channel.stream_unary(TRACES)(never())
     forever.set()
     assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
     until(lambda: running.receiver.admission.requests == 0)
@@ -149,7 +147,7 @@ def test_a_slow_client_is_refused_and_its_slot_released(receiving: Receiving) ->
 def test_a_call_has_one_message(receiving: Receiving, messages: int) -> None:
     running = receiving()
     with grpc.insecure_channel(running.grpc) as channel, pytest.raises(grpc.RpcError) as caught:
-        channel.stream_unary(TRACES)(iter([wire.spans(span(1))] * messages), timeout=120)
+        channel.stream_unary(TRACES)(iter([wire.spans(span(1))] * messages))
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
     assert running.records() == []
 
