@@ -4,9 +4,10 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 NOX := $(BIN)/nox --session
 
-# Tests wait for a quarter of their time, so that three of them keep two cores busy.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) * 3 // 2)')
-PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
+CORES := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
+# Tests of the shards wait for a quarter of their time, so that three of them keep two cores busy.
+WORKERS ?= $(shell expr $(CORES) \* 3 / 2)
+PYTEST := $(BIN)/python -m pytest --dist worksteal --numprocesses
 MINUTES ?= 5
 
 # Shards of tests that need nothing but the tests' environment, a browser and strace. tests/shards.py has the names.
@@ -22,7 +23,7 @@ demo: $(VENV)/.demo
 	$(BIN)/tooltrace demo
 
 test: check
-	$(PYTEST)
+	$(PYTEST) $(CORES)
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -54,19 +55,19 @@ test-shards: $(VENV)/.test
 test-docs: site
 
 $(SHARDS:%=test-%): test-%: $(VENV)/.test
-	$(PYTEST) -m '$* and not simulations'
+	$(PYTEST) $(WORKERS) -m '$* and not simulations'
 
 # Statistics over many histories, all cases of each grid, and properties with more examples.
 test-simulations: $(VENV)/.test
-	HYPOTHESIS_PROFILE=full $(PYTEST) -m 'simulations or hypothesis'
+	HYPOTHESIS_PROFILE=full $(PYTEST) $(WORKERS) -m 'simulations or hypothesis'
 
-# Tests of more than half a second of CPU time each, without those of the other shards.
+# Tests of more than a third of a second of CPU time each, without those of the other shards.
 test-long: $(VENV)/.test
-	$(PYTEST) -m 'long and not ($(SHARDS:%=% or) simulations)'
+	$(PYTEST) $(WORKERS) -m 'long and not ($(SHARDS:%=% or) simulations)'
 
 # Properties with many more examples than in `make test`.
 test-thorough: $(VENV)/.test
-	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m hypothesis
+	HYPOTHESIS_PROFILE=thorough $(PYTEST) $(WORKERS) -m hypothesis
 
 # All frameworks, one after the other.
 test-frameworks: $(VENV)/.test

@@ -17,7 +17,7 @@ SHARDS: Final = {
     "browser": "pages in a browser",
     "docs": "programs, command lines and screenshots of the documentation",
     "simulations": "statistics over many histories, and the other cases of a grid",
-    "long": "more than half a second of CPU time in one process: whole surfaces, thousands of records",
+    "long": "more than a third of a second of CPU time in one process",
     "clickhouse": "the second engine",
     "collector": "a real OpenTelemetry Collector and Phoenix",
     "secrets": "samples of other scanners",

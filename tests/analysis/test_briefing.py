@@ -35,6 +35,7 @@ def test_it_says_what_fails_since_when_with_which_arguments_and_what_works(outag
     assert '- "search"' not in text
 
 
+@pytest.mark.long
 def test_it_is_deterministic_and_the_command_prints_it(outage_store: Path) -> None:
     first = tt.briefing(store=outage_store)
     assert first == tt.briefing(store=outage_store)

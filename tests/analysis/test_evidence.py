@@ -58,6 +58,7 @@ def test_arguments_other_than_objects_are_left_out(arguments: str | None) -> Non
     assert same_arguments(rows, {"a": 1}) == []
 
 
+@pytest.mark.long
 def test_chance_states_an_argument_in_at_most_one_of_twenty_histories() -> None:
     dice = random.Random(3)
     false = 0

@@ -30,6 +30,7 @@ def test_a_wrong_condition_is_a_sentence(run, history):
     assert "nothing was forgotten" in done.stderr
 
 
+@pytest.mark.long
 def test_a_backup_is_restored_and_merged(run, history, where, tmp_path):
     copy = tmp_path / "copy.duckdb"
     assert json.loads(run("backup", str(copy), "--format", "json").stdout)["file"] == str(copy)

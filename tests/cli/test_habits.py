@@ -52,6 +52,7 @@ def test_formats_have_the_same_names_on_every_command():
             assert set(found.type.choices) <= FORMATS, command.name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments",
     [["query", "recent"], ["sql", "FROM calls ORDER BY call_id"], ["show", "call_1"], ["tail", "--no-follow"], ["doctor"], ["compare", "7d"]],
@@ -178,6 +179,7 @@ def test_a_place_without_a_store_stays_as_it_is(run, monkeypatch, tmp_path, argu
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+@pytest.mark.long
 def test_an_export_names_every_file_that_it_wrote(run, put, history, tmp_path):
     put(Outcome(call_id="x", correct=True, labeler="me", labeled_at=datetime(2026, 3, 1, tzinfo=UTC)))
     path = tmp_path / "out" / "calls.parquet"

@@ -53,6 +53,7 @@ def test_without_a_store_the_demo_is_next(run):
     assert (shown.exit_code, "No call has been recorded" in shown.stdout, " demo" in shown.stdout) == (0, True, True)
 
 
+@pytest.mark.long
 def test_a_query_begins_with_its_sentence_for_people_only(run, where):
     make_story(where)
     assert run("query", "failure_rate").stderr.splitlines()[1].startswith(f"{BROKEN_TOOL} fails most: ")

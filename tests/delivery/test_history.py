@@ -83,6 +83,7 @@ def test_records_made_during_an_export_are_left_for_the_next_one(paths: StorePat
     assert again.count(first.places) == 2
 
 
+@pytest.mark.long
 def test_a_recreated_database_is_detected(paths: StorePaths) -> None:
     write(paths, *(made(number) for number in range(10)))
     history = History(paths, batch=4)
@@ -102,6 +103,7 @@ def test_a_recreated_database_is_detected(paths: StorePaths) -> None:
         read(History(paths), places=place)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("keep", [{}, {"attempts": "call_id NOT IN ('c1', 'c2')"}])
 def test_an_export_goes_on_after_a_rewrite_of_the_database(paths: StorePaths, keep: dict[str, str]) -> None:
     write(paths, *(made(number) for number in range(6)))
@@ -156,6 +158,7 @@ def test_a_replay_that_is_broken_off_anywhere_sends_each_record_once(paths: Stor
     assert file.load().sent == 500
 
 
+@pytest.mark.long
 def test_export_waits_for_a_slow_receiver_and_fails_for_a_dead_one(paths: StorePaths, receiver: HttpReceiver) -> None:
     write(paths, made(1))
     receiver.script.extend([Answer(503), Answer(429)])
@@ -205,6 +208,7 @@ def test_the_command_sends_each_record_once_unless_restarted(paths: StorePaths, 
     assert receiver.spans == dict.fromkeys(ids(1, 2, 3), 2)
 
 
+@pytest.mark.long
 def test_records_from_before_the_cursor_that_were_delivered_are_not_sent_again(
     paths: StorePaths, receiver: HttpReceiver
 ) -> None:

@@ -86,6 +86,7 @@ def test_a_score_of_a_conversation_comes_from_a_terminal_and_a_file(path: Path, 
     assert outcomes(path) == [("chat", True, pytest.approx(0.6), "ann", None), ("later", True, 1.0, "ann", None)]
 
 
+@pytest.mark.long
 def test_a_select_labels_each_conversation_once(path: Path) -> None:
     sql = "SELECT conversation_id, bool_and(status = 'success') AS correct FROM tool_calls GROUP BY ALL"
     assert tt.outcome_from(sql, labeler="check") == 1

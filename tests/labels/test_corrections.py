@@ -114,6 +114,7 @@ def test_labels_state_the_kind_of_their_labeler_and_target(where: Path) -> None:
         tt.label(call_id="c", correct=True, labeler_kind="robot")  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_without_heuristics_their_readings_are_undone_and_restored(where: Path, put: Any, readings: Any) -> None:
     put(
         made(1, **FALSE_ERROR, result=Json('"Error: no such file"'), text="Error: no such file"),

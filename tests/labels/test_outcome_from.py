@@ -90,6 +90,7 @@ class TestSelect:
         assert tt.outcome_from("SELECT call_id, true AS correct FROM tool_calls WHERE false", labeler="x") == 0
         assert ask() == []
 
+    @pytest.mark.long
     def test_a_labeler_judges_a_call_once_unless_repeated(self, history: Path) -> None:
         sql = "SELECT DISTINCT call_id, true AS correct FROM tool_calls WHERE tool = 'search'"
         assert [tt.outcome_from(sql, labeler="x") for _ in range(2)] == [2, 0]
@@ -267,6 +268,7 @@ class TestFunction:
             tt.outcome_from(lambda row: "?" if row["tool"] == "add" else True, labeler="x")
         assert len(ask()) == 3
 
+    @pytest.mark.long
     def test_the_function_may_query_the_store_and_call_traced_tools(self, history: Path) -> None:
         @tt.trace_tool
         def model(text: str) -> bool:

@@ -158,6 +158,7 @@ def test_a_backup_is_rewritten_too(store: StorePaths, run: Run, tmp_path: Path) 
         assert db.sql("SELECT DISTINCT conversation_id FROM tool_calls").fetchall() == [("kept",)]
 
 
+@pytest.mark.long
 def test_files_that_cannot_be_rewritten_are_named(store: StorePaths, run: Run, tmp_path: Path) -> None:
     edited = export("jsonl", tmp_path, about(2, conversation="secret", text=RANDOM))
     edited.write_bytes(edited.read_bytes() + b"a note of somebody\n")
@@ -209,6 +210,7 @@ def test_forgetting_from_python_reports_and_cleans(store: StorePaths, run: Run, 
     assert not places(tmp_path)
 
 
+@pytest.mark.long
 def test_an_export_from_a_store_that_cannot_be_written_says_that_its_place_is_not_noted(
     store: StorePaths, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -237,6 +237,7 @@ async def test_advice_states_the_evidence_on_a_call(connected: Connect, outage_s
         assert "same_arguments" not in fine
 
 
+@pytest.mark.long
 async def test_intervals_of_advice_count_conversations(connected: Connect, tmp_path: Path) -> None:
     store = write(create_empty_store(tmp_path / "t.duckdb"), *clustered())
     async with connected(store) as client:
@@ -401,6 +402,7 @@ async def test_the_servers_own_calls_are_in_the_history(connected: Connect, tmp_
     ]
 
 
+@pytest.mark.long
 async def test_an_answer_begins_with_its_verdict_without_texts_of_a_trace(connected: Connect, tmp_path: Path) -> None:
     store = tmp_path / "story.duckdb"
     make_story(store)

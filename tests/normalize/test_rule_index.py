@@ -35,6 +35,7 @@ TEXTS = st.lists(
 ASKED_ALL = tuple(replace(rule, reads=None) for rule in tt.RULES)
 
 
+@pytest.mark.long
 def test_real_results_read_the_same() -> None:
     differing = []
     for sample in samples():

@@ -189,6 +189,7 @@ def test_sources(engine, make):
     assert verdicts_of(engine, make, 10, *cases) == [True, False, False, False, False]
 
 
+@pytest.mark.long
 def test_results_without_sources_cannot_be_traced_or_cited(engine, make):
     sourced = {"sources": '[{"type":"file","id":"a"}]'}
     for calls in ([make()], [make(sources="[]")], [make(**sourced), *(make() for _ in range(30))]):

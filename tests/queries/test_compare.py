@@ -190,6 +190,7 @@ def test_a_change_significant_alone_may_not_be_among_many(engine, make):
     assert (row["verdict"], row["compared"]) == ("maybe_worse", 45)
 
 
+@pytest.mark.long
 def test_calls_of_a_conversation_are_one_draw(engine, make):
     """Six conversations a side, each all right or all wrong: a hundred times the calls say nothing more."""
 
@@ -255,6 +256,7 @@ def test_retries_are_attempts_per_call(engine, make):
     assert (row["low"], row["high"]) == pytest.approx((1.25 - half, 1.25 + half))
 
 
+@pytest.mark.long
 def test_latency_is_compared_by_order_statistics(engine, make):
     draw = random.Random(2)
     slower = [

@@ -31,6 +31,7 @@ def named(con: Any, query: str, tool: str = "hang", **params: Any) -> dict[str, 
     return next(row for row in run(con, query, **params).dicts() if row.get("tool", tool) == tool)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("good", [0, 30])
 def test_a_tool_that_hangs_is_named_by_every_question(engine, make, good):
     con = engine(

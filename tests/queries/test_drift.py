@@ -260,6 +260,7 @@ def test_a_change_that_a_user_would_call_one_is_named_within_40_of_300_in_nine_o
     assert near >= 0.9
 
 
+@pytest.mark.long
 def test_accuracy_that_falls_is_found(history):
     right = flips(4, 0.9, 0.5, histories=200)
     con = history(right=right)

@@ -82,6 +82,7 @@ def test_the_text_around_the_first_match_is_cut(engine, make):
     assert (row["before"], row["match"], row["after"]) == ("x" * 59 + " ", "needle", " " + "y" * 139)
 
 
+@pytest.mark.long
 def test_the_pages_together_are_all_hits(engine, make):
     con = engine(*(make(text="needle", started_at=START + timedelta(seconds=at // 2)) for at in range(7)))
     whole = [row["span_id"] for row in answer(con, "needle")]

@@ -288,6 +288,7 @@ def test_chinese_counts_about_one_token_a_character(engine):
     assert [value for (value,) in rows] == [8.0, pytest.approx(14 * 0.26), 0.0, None]
 
 
+@pytest.mark.long
 @settings(max_examples=examples(10))
 @given(
     calls=st.lists(st.tuples(st.integers(0, 60), st.integers(1, 90), st.sampled_from("ab")), min_size=1, max_size=12),

@@ -54,6 +54,7 @@ def test_a_case_to_follow_by_hand(engine, talk):
     }  # fmt: skip
 
 
+@pytest.mark.long
 def test_precision_and_recall_on_planted_and_honest_conversations(engine):
     loops, others = list(planted(5)), list(honest(4))
     con = engine(*records(loops), *records(others))
@@ -239,6 +240,7 @@ def test_a_loop_runs_while_it_is_the_last_that_happened(engine, talk):
     assert [row["running"] for row in answer(engine(*talk.records), until=last + timedelta(seconds=60))] == [False]
 
 
+@pytest.mark.long
 def test_filters_choose_loops_and_keep_the_other_calls(engine, talk):
     for _ in range(3):
         talk.call("open", {}, "same")

@@ -117,6 +117,7 @@ def test_without_a_label_the_success_of_an_answer_is_not_known(engine, step):
     assert (row["followed"], row["n_when_followed"], row["succeeded_when_followed"]) == (1, 0, None)
 
 
+@pytest.mark.long
 def test_a_conversation_stopped_where_no_tool_began_after_it(engine, step):
     stop = step(0, "stop")
     assert counts_of(engine(stop)) == (1, 1, 1)
@@ -149,6 +150,7 @@ def test_calls_without_a_conversation_have_no_known_next_call(engine, step, advi
     assert (row["followed_low"], row["followed_high"], row["too_few"]) == (None, None, True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("advice", ["ask_user", "human_review"])
 def test_a_paused_next_attempt_counts_as_ask_user(engine, step, advice):
     asking = step(0, advice, trace_id="a" * 32)
@@ -219,6 +221,7 @@ MOMENTS = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.long
 @settings(max_examples=examples(10))
 @given(moments=MOMENTS)
 def test_figures_equal_a_replay_of_the_history(engine, step, moments):

@@ -47,6 +47,7 @@ def middle():
     return START + timedelta(minutes=7 * 200)
 
 
+@pytest.mark.long
 def test_each_figure_is_the_one_of_its_own_question(engine, make, middle):
     con = engine(*history(make))
     now, before = answer(con, since=middle, before=START)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from tests.queries.answers import run
 from tests.queries.conftest import START
 
@@ -39,6 +41,7 @@ def test_refusals_by_code_and_process(engine, make):
     ]
 
 
+@pytest.mark.long
 def test_a_refusal_is_in_no_rate_and_in_a_column_of_its_own(engine, make):
     con = engine(
         *(make(conversation_id="c") for _ in range(5)),

@@ -68,6 +68,7 @@ def test_figures_equal_those_of_scikit_learn_scipy_and_statsmodels(engine, kind,
         assert row[7] == (not band[0] <= right / count <= band[1])
 
 
+@pytest.mark.long
 @settings(max_examples=examples(8))
 @given(st.lists(st.tuples(st.integers(0, 30), st.booleans()), min_size=1, max_size=60))
 def test_the_steps_increase_and_cover_every_call(pairs):

@@ -57,6 +57,7 @@ plain = st.recursive(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=examples(100))
 @given(value=st.lists(plain, max_size=6))
 def test_a_snapshot_is_what_the_walk_writes(value: list[Any]) -> None:

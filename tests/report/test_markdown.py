@@ -113,6 +113,7 @@ def test_a_long_comparison_shows_the_changed_rows(tmp_path):
     assert any("more rows are not shown" in line for line in lines)
 
 
+@pytest.mark.long
 def test_an_empty_time_range_is_reported(past, built):
     text = as_markdown(built(past, "2020-01-01", "2020-02-01"), Translations("en"))
     assert text.endswith("No calls were recorded in this time range.\n")

@@ -78,6 +78,7 @@ def test_graphviz_draws_every_name() -> None:
     assert "back\\slash\\N\\" in drawn
 
 
+@pytest.mark.long
 def test_the_command_writes_a_table_and_both_graphs(tmp_path: Path) -> None:
     path = tmp_path / "t.duckdb"
     tt.configure(store=path)

@@ -32,6 +32,7 @@ def test_the_failure_stands_before_arguments_and_attempts(shown):
     assert order == sorted(order)
 
 
+@pytest.mark.long
 def test_every_id_is_a_link(shown):
     one = call(conversation_id="chat/1 ?", parent_span_id="f" * 16)
     client = shown(one, Span(name="agent", span_id="f" * 16, trace_id=one.trace_id, started_at=one.started_at))
@@ -260,6 +261,7 @@ def test_a_damaged_queue_in_the_address_does_no_harm(shown, queue):
     assert client.get("/call", params={"id": one.span_id, "queue": queue}).status_code == 200
 
 
+@pytest.mark.long
 def test_a_call_says_that_its_content_was_removed(shown, tmp_path):
     one = call(arguments=Json('{"id": 7}'))
     store = tmp_path / "shown.duckdb"

@@ -323,6 +323,7 @@ def test_a_link_of_another_site_opens_the_pages(client):
     assert client.get("/find/hits?q=a", headers=link).status_code == 403
 
 
+@pytest.mark.long
 def test_addresses_have_the_prefix_of_the_proxy(store):
     with running(Site.of(store, host="127.0.0.1", prefix="/trace")) as address:
         for path in ("/conversations", "/conversations/rows", "/find?q=a", "/find/hits?q=a"):

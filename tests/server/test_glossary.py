@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tooltrace.server.terms import COLUMN_TERMS, PANEL_TERMS
 from tooltrace.wording.i18n import Translations
 
@@ -19,6 +21,7 @@ def test_every_panel_links_to_a_term(shown):
     assert "置信度差距" in text
 
 
+@pytest.mark.long
 def test_headers_of_columns_link_to_their_terms(shown):
     client = shown(call(confidence=0.5), call(status="error", code="GONE"))
     for path, terms in {

@@ -219,6 +219,7 @@ def test_deep_and_wide_json_is_shown(shown):
 LONG = "x" * 10_000
 
 
+@pytest.mark.long
 def test_a_long_or_blank_name_is_cut_or_marked_in_every_part_of_a_page(shown):
     failing = {"status": "error", "code": LONG, "tool_version": LONG}
     client = shown(

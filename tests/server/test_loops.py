@@ -64,6 +64,7 @@ def test_the_pages_ask_for_their_mark(client):
     assert 'hx-get="/loops' not in client.get("/trace/" + f"{1:032x}").text
 
 
+@pytest.mark.long
 def test_a_loop_of_calls_without_a_conversation_leads_to_their_trace(shown):
     trace = "c" * 32
     calls = [

@@ -155,6 +155,7 @@ def test_a_wrong_request_gets_a_client_error(shown):
     assert client.get("/tool").status_code == 404
 
 
+@pytest.mark.long
 def test_an_answer_is_fresh_soon_after_its_writing(shown):
     client = shown(call())
     assert 'value="1" data-unit="count"' in client.get("/tiles").text
@@ -263,6 +264,7 @@ def test_the_sql_of_a_panel_has_its_time_range(shown):
     assert "since=all" in page.split('hx-get="/panel/calibration')[1].split('"')[0]
 
 
+@pytest.mark.long
 def test_a_long_table_of_tools_is_truncated_until_all_rows_are_requested(shown):
     client = shown(*(call(tool=f"tool_{number}") for number in range(TOOLS + 5)))
     assert client.get("/tools").text.count('<th scope="row"') == TOOLS
@@ -304,6 +306,7 @@ def test_polling_returns_204_until_something_is_recorded(shown, path):
     assert client.get(address).status_code == 200
 
 
+@pytest.mark.long
 def test_a_reading_is_corrected_on_the_page_of_the_call(shown):
     one = call(status="error", code="TIMEOUT", rule="error_text", rule_grade="heuristic")
     client = shown(one)
@@ -327,6 +330,7 @@ def test_a_new_tool_is_a_note_and_not_red(shown):
     assert 'class="status error"' not in text
 
 
+@pytest.mark.long
 def test_tools_without_a_finding_are_folded(shown):
     broken = [call(tool="broken", conversation_id=f"b{n}", status="error", code="DOWN") for n in range(30)]
     text = shown(*broken, *(call(tool="fine", conversation_id=f"c{n}") for n in range(30))).get("/tools").text

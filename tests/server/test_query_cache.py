@@ -49,6 +49,7 @@ async def test_a_number_and_its_text_are_one_query(cache):
     assert await cache.query("incidents", failing=5) is await cache.query("incidents", failing="5")
 
 
+@pytest.mark.long
 async def test_a_result_is_cached_until_the_store_changes_and_for_a_second(cache, tmp_path, monkeypatch):
     await attempts(cache)  # this one folds: the store's files are others then
     monkeypatch.setattr(module, "FRESH_SECONDS", 0.0)

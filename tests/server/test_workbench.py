@@ -282,6 +282,7 @@ def test_labels_and_messages_filter_the_list(shown):
     assert spans(client.get("/calls/newest?label=none").text) == [other.span_id]
 
 
+@pytest.mark.long
 def test_the_palette_finds_tools_calls_queries_and_settings(shown):
     one = call(tool="search <docs>", call_id="call_abcdef")
     client = shown(one)

@@ -174,6 +174,7 @@ def test_thresholds_are_those_of_a_walk(n, kind):
     assert [found.threshold for found in find_thresholds(p, y, asked)] == [walked(p, y, pi) for pi in asked]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [1, pytest.param(10, marks=pytest.mark.simulations)])
 def test_a_threshold_below_the_requested_precision_is_rare(size):
     """The precision is just below the requested one, whatever the confidence: the hardest case."""

@@ -77,6 +77,7 @@ def test_a_run_in_one_conversation_says_little_where_conversations_differ():
     assert found.few_clusters.any()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rate", "size"),
     [

@@ -38,6 +38,7 @@ def test_failures_in_bursts_are_no_change(correlation):
     assert found <= 4
 
 
+@pytest.mark.long
 def test_conversations_that_fail_as_a_whole_are_no_change():
     rng, found = np.random.default_rng(1), 0
     for _ in range(60):

@@ -249,6 +249,7 @@ def test_the_version_changes_with_each_write(memory: str, local: Path) -> None:
     assert open_store("clickhouse://127.0.0.1:1/otel").version() is None
 
 
+@pytest.mark.long
 def test_sql_of_a_user_is_answered_by_the_same_class(memory: str, local: Path) -> None:
     statement = Statement(sql="SELECT tool, count(*) AS n FROM tool_calls GROUP BY ALL ORDER BY ALL")
     for store in map(open_store, (memory, str(local))):

@@ -116,6 +116,7 @@ def test_a_backup_is_consistent_while_processes_write(
     assert 51 <= sizes[0] <= sizes[1] <= sizes[2]
 
 
+@pytest.mark.long
 def test_a_restoration_replaces_the_store_and_keeps_the_old_file(tmp_path: Path, store: StorePaths) -> None:
     put(store.database, 1, 2)
     file = tmp_path / "b.duckdb"
@@ -143,6 +144,7 @@ def test_a_restoration_refuses_other_files(tmp_path: Path, store: StorePaths) ->
     assert spans(store) == [1]
 
 
+@pytest.mark.long
 def test_records_forgotten_since_the_backup_stay_forgotten(tmp_path: Path, store: StorePaths) -> None:
     secret = "a-secret-text " * 10
     put(store.database, 1)

@@ -152,6 +152,7 @@ def _files(store: StorePaths) -> list[Path]:
     return [path for path in store.database.parent.rglob("*") if path.is_file()]
 
 
+@pytest.mark.long
 def test_a_merge_takes_lost_calls_and_ends_and_leaves_out_those_that_run(store: StorePaths, tmp_path: Path) -> None:
     source = StorePaths.of(tmp_path / "source.duckdb")
     write_records(store, begun(1), begun(2), make_call(3))

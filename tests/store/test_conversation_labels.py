@@ -75,6 +75,7 @@ def test_a_label_of_a_conversation_is_not_one_of_its_calls_and_the_other_way_rou
     assert rows("SELECT span_id, correct FROM judged") == [(one.span_id, False)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("selection", "left"),
     [
@@ -119,6 +120,7 @@ def test_labels_are_pruned_with_the_last_call_of_their_conversation(
     assert rows("SELECT * FROM losses") == []
 
 
+@pytest.mark.long
 def test_a_merge_unites_labels_and_a_backup_has_them(
     store: StorePaths, tmp_path: Path, write: Write, call: MakeCall, rows: Rows
 ) -> None:

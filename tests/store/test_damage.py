@@ -65,6 +65,7 @@ def test_a_line_that_a_killed_import_cut_is_no_loss(store: StorePaths, small: tu
     assert scanned(store) == (ids[:-1], 0, [])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.simulations)])
 def test_any_flipped_byte_costs_one_line_at_most_and_is_counted(
     store: StorePaths, small: tuple[Path, bytes, list[str]], every: bool

@@ -131,6 +131,7 @@ def test_a_fold_killed_at_any_moment_loses_and_doubles_nothing(
     assert journals(store) == []
 
 
+@pytest.mark.long
 def test_batches_are_bounded_and_each_committed_with_its_offset(
     store: StorePaths, write: Any, call: Any, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +169,7 @@ def test_every_row_is_stored_once_however_many_calls_a_transaction_has(
     assert rows("SELECT sum(count) FROM losses") == [(102,)]
 
 
+@pytest.mark.long
 def test_many_small_folds_leave_few_row_groups(store: StorePaths, write: Any, call: Any) -> None:
     for number in range(6):
         write(call(number))

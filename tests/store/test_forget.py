@@ -86,13 +86,12 @@ def probe(paths: StorePaths) -> list[str]:
     return sorted({*places_of(RANDOM[:1000], paths.database.parent), *places_of(PLAIN * 2, paths.database.parent)})
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "selection",
     [
         Selection(conversation_id="secret"),
-        Selection(call_id="s1"),
-        Selection(where="attributes->>'user' = 'u1'"),
+        pytest.param(Selection(call_id="s1"), marks=pytest.mark.long),
+        pytest.param(Selection(where="attributes->>'user' = 'u1'"), marks=pytest.mark.long),
         pytest.param(Selection(call_id="s1", where="tool = 'search'"), marks=pytest.mark.simulations),
     ],
 )
@@ -118,6 +117,7 @@ def test_a_preview_counts_and_changes_nothing(filled: StorePaths) -> None:
     assert not tombstones.load(filled)
 
 
+@pytest.mark.long
 def test_tombstones_hold_no_id_and_only_the_owner_may_read_them(filled: StorePaths) -> None:
     forget(filled, Selection(conversation_id="secret"))
     forget(filled, Selection(call_id="c1"))
@@ -204,6 +204,7 @@ def test_a_damaged_copy_is_cleaned_or_removed(filled: StorePaths) -> None:
     assert (report.erased.rewritten, report.erased.removed) == ([readable.name], [broken.name])
 
 
+@pytest.mark.long
 def test_a_recovery_does_not_bring_records_back(filled: StorePaths, tmp_path: Path, rows: Rows) -> None:
     copy = tmp_path / "copy"
     shutil.copy(filled.database, copy)
@@ -216,6 +217,7 @@ def test_a_recovery_does_not_bring_records_back(filled: StorePaths, tmp_path: Pa
     assert rows("SELECT count(*) FROM tool_calls WHERE conversation_id = 'secret'") == [(0,)]
 
 
+@pytest.mark.long
 def test_the_files_of_destinations_lose_the_records(filled: StorePaths, call: MakeCall) -> None:
     files = DestinationFiles.of(filled, "otlp")
     cursor = files.create()
@@ -239,6 +241,7 @@ def test_a_delivery_leaves_forgotten_records_out(filled: StorePaths, write: Writ
     assert [getattr(record, "call_id", None) for record in reader.next({}).records] == ["c40"]
 
 
+@pytest.mark.long
 def test_a_label_of_a_call_id_that_another_conversation_uses_stays_with_the_other(
     store: StorePaths, write: Write, call: MakeCall, rows: Rows
 ) -> None:
@@ -253,6 +256,7 @@ def test_a_label_of_a_call_id_that_another_conversation_uses_stays_with_the_othe
     assert rows("SELECT correct FROM outcomes") == [(False,)]
 
 
+@pytest.mark.long
 def test_spans_of_a_trace_with_other_calls_stay_unless_they_are_below_a_forgotten_call(
     store: StorePaths, write: Write, call: MakeCall, rows: Rows
 ) -> None:
@@ -276,6 +280,7 @@ def test_whole_traces_are_forgotten_as_an_option(store: StorePaths, write: Write
     assert rows("SELECT call_id FROM tool_calls") == [("c2",)]
 
 
+@pytest.mark.long
 def test_nothing_is_forgotten_where_the_selection_is_wrong(filled: StorePaths, tmp_path: Path) -> None:
     before = probe(filled)
     with pytest.raises(ConfigError, match="nothing to forget"):
@@ -290,6 +295,7 @@ def test_nothing_is_forgotten_where_the_selection_is_wrong(filled: StorePaths, t
     assert not tombstones.load(filled)
 
 
+@pytest.mark.long
 def test_nothing_is_forgotten_where_the_disk_takes_only_a_part_of_the_tombstone(
     filled: StorePaths, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -389,6 +395,7 @@ def test_a_partly_overwritten_line_is_overwritten_by_the_next_run(store: StorePa
     journal.close()
 
 
+@pytest.mark.long
 def test_a_torn_tombstone_is_skipped_and_the_next_one_is_read(filled: StorePaths) -> None:
     forget(filled, Selection(call_id="c1"))
     with tombstones.file_of(filled).open("ab") as file:

@@ -83,6 +83,7 @@ def test_the_file_of_a_query_runs_in_any_duckdb(store: StorePaths, write: Any, c
     assert rows[0][:3] == ("search", 2, 1)
 
 
+@pytest.mark.long
 def test_a_store_without_macros_is_read_and_gets_them_at_the_next_fold(
     store: StorePaths, write: Any, call: Any
 ) -> None:

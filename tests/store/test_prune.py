@@ -74,6 +74,7 @@ def ten_days(ten_days_once: StorePaths, store: StorePaths) -> StorePaths:
 EMPTY = "SELECT count(*) FROM attempts WHERE arguments IS NULL AND text IS NULL"
 
 
+@pytest.mark.long
 def test_the_content_of_whole_days_is_removed_and_the_rows_stay(ten_days: StorePaths, rows: Rows) -> None:
     before = rows("SELECT span_id, call_id, status, duration_ms FROM attempts ORDER BY 1")
     dry = prune(ten_days, PrunePolicy(before=at(4.9)), dry_run=True)
@@ -87,6 +88,7 @@ def test_the_content_of_whole_days_is_removed_and_the_rows_stay(ten_days: StoreP
     assert not prune(ten_days, PrunePolicy(before=at(4.9))).emptied
 
 
+@pytest.mark.long
 def test_messages_go_with_the_content_and_leave_their_tokens(
     store: StorePaths, write: Write, call: MakeCall, rows: Rows
 ) -> None:

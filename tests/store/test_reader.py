@@ -82,6 +82,7 @@ def test_reading_folds_journals(store: StorePaths, write: Any, call: Any, rows: 
     assert examine(store).rows["tool_calls"] == 1
 
 
+@pytest.mark.long
 def test_unfolded_records_are_visible_together_with_folded_ones(
     store: StorePaths, write: Any, call: Any, rows: Rows
 ) -> None:

@@ -54,6 +54,7 @@ def test_a_row_whose_condition_is_unknown_is_deleted(filled: StorePaths, rows: R
     assert rows("SELECT count(*) FROM attempts") == [(0,)]
 
 
+@pytest.mark.long
 def test_a_rewrite_without_conditions_keeps_every_table_and_its_order(filled: StorePaths, rows: Rows) -> None:
     names = [table.name for table in TABLES if table.name not in ("meta", "journals")]
     before = {name: rows(f"SELECT * FROM {name}") for name in names}

@@ -191,6 +191,7 @@ def test_the_readable_start_of_a_damaged_archive_is_imported(tmp_path: Path) -> 
     assert "cannot be read from this line on" in outcome.examples[-1].reason
 
 
+@pytest.mark.long
 def test_a_decompression_bomb_is_skipped_in_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tooltrace.ingest.files import reader
 

@@ -77,6 +77,7 @@ def test_bad_data_is_refused_for_good(receiving: Receiving) -> None:
     assert running.records() == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compression", [grpc.Compression.NoCompression, grpc.Compression.Gzip])
 def test_a_message_that_is_too_large_is_refused(receiving: Receiving, compression: grpc.Compression) -> None:
     running = receiving(body_bytes=100_000)

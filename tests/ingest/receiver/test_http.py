@@ -252,6 +252,7 @@ def test_bad_json_is_refused_for_good(receiving: Receiving, body: bytes) -> None
     assert running.records() == []
 
 
+@pytest.mark.long
 def test_an_incomplete_request_stores_nothing(receiving: Receiving) -> None:
     """A good span before the damage is not half a success: the client may send it again, whole."""
     running = receiving()

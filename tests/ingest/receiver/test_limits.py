@@ -112,6 +112,7 @@ def test_a_too_large_body_is_refused_before_it_is_read_completely(receiving: Rec
     assert running.calls() == [made(1)]
 
 
+@pytest.mark.long
 def test_what_all_spans_share_is_bounded_before_each_is_searched_for_secrets(receiving: Receiving) -> None:
     running = receiving()
     name = "x" * (3 * MIB)

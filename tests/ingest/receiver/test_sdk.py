@@ -141,6 +141,7 @@ def test_thousands_of_spans_arrive_once_each(receiving: Receiving, record: Recor
     assert found[running.store] == found[store]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["http", "grpc"])
 def test_spans_that_are_not_tool_calls_are_stored_as_spans(receiving: Receiving, way: str) -> None:
     running = receiving()
