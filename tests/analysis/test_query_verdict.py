@@ -13,7 +13,7 @@ from benchmarks.story import make_story
 from tests.store.conftest import make_call
 from tests.stores import write_records
 from tooltrace.analysis import catalogue, find, query_store
-from tooltrace.analysis.message import message_parts
+from tooltrace.analysis.normal_forms import message_parts
 from tooltrace.analysis.query_verdict import query_verdict
 from tooltrace.analysis.sentence import Clause, Figure, Sentence
 from tooltrace.store.files.paths import StorePaths

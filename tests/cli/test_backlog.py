@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.cli.conftest import read_terminal
-from tooltrace.cli import cli, folding
+from tooltrace.cli import cli, options
 from tooltrace.core.records import ToolCall
 from tooltrace.store.files.file_lock import Lock
 from tooltrace.store.files.paths import StorePaths
@@ -42,7 +42,7 @@ def backlog(folder: Path) -> Path:
 def test_only_a_long_backlog_is_announced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, is_shown: bool
 ) -> None:
-    monkeypatch.setattr(folding, "LONG_BYTES", limit)
+    monkeypatch.setattr(options, "LONG_BYTES", limit)
     store = backlog(tmp_path)
     done = CliRunner().invoke(cli, ["query", "failure_rate", "--format", "csv", "--store", str(store)])
     assert done.exit_code == 0
@@ -54,7 +54,7 @@ def test_only_a_long_backlog_is_announced(
 def test_a_terminal_shows_a_bar_and_the_result_goes_elsewhere(tmp_path: Path) -> None:
     store = backlog(tmp_path)
     program = (
-        "import sys; from tooltrace.cli import cli, folding; folding.LONG_BYTES = 10; "
+        "import sys; from tooltrace.cli import cli, options; options.LONG_BYTES = 10; "
         f"cli(['query', 'failure_rate', '--format', 'csv', '--store', {str(store)!r}])"
     )
     terminal, stderr = os.openpty()
@@ -75,7 +75,7 @@ def test_a_terminal_shows_a_bar_and_the_result_goes_elsewhere(tmp_path: Path) ->
 
 
 def test_the_doctor_looks_without_folding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folding, "LONG_BYTES", 10)
+    monkeypatch.setattr(options, "LONG_BYTES", 10)
     store = backlog(tmp_path)
     CliRunner().invoke(cli, ["doctor", "--store", str(store)])
     assert not store.exists()

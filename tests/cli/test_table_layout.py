@@ -10,9 +10,8 @@ import subprocess
 import pytest
 
 from tooltrace.analysis import catalogue, find
-from tooltrace.cli.cells import format_cells
 from tooltrace.cli.next_command import next_of, program, store_words
-from tooltrace.cli.table_layout import choose
+from tooltrace.cli.table_layout import choose, format_cells
 from tooltrace.store.result import QueryResult, ResultColumn
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tooltrace.cli.loop_rows import LoopFollower
+from tooltrace.cli.live_rows import LoopFollower
 from tooltrace.core.records import ToolCall
 from tooltrace.store.base import open_store
 

@@ -19,7 +19,7 @@ from tests.clickhouse.test_edges import NEEDED, START, attempts, duck, naive
 from tooltrace.analysis import catalogue
 from tooltrace.cli import cli
 from tooltrace.clickhouse import materialized, views
-from tooltrace.clickhouse.corrected_calls import with_span_ids
+from tooltrace.clickhouse.corrections_sql import with_span_ids
 from tooltrace.clickhouse.query import connect
 from tooltrace.clickhouse.tables import Tables
 from tooltrace.core.records import Correction, Record, ToolCall

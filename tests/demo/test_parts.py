@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tooltrace as tt
+from tooltrace.demo.agent import retry, retry_async
 from tooltrace.demo.calculator import value_of
 from tooltrace.demo.docs import DocIndex, Entry
 from tooltrace.demo.plan import CASES, PlannedCall, plan
-from tooltrace.demo.retry import retry, retry_async
 from tooltrace.demo.server import TIMEOUT_HEADER, serving
 from tooltrace.demo.workspace import LOCKED_FILE, Library, OutsideWorkspace
 

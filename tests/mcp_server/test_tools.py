@@ -379,7 +379,7 @@ async def test_resources_and_prompts_are_served(connected: Connect, outage_store
 async def test_the_schema_resource_is_valid_sql() -> None:
     import duckdb
 
-    from tooltrace.mcp_server.resources import ddl
+    from tooltrace.mcp_server.prompts import ddl
 
     with duckdb.connect() as con:
         con.execute(ddl())

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.normalize.shapes import read
-from tooltrace.normalize.heuristics.text_patterns import patterns
+from tooltrace.normalize.heuristics.error_patterns import patterns
 
 REPORTS = {
     "opening": 0,

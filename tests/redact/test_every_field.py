@@ -30,8 +30,7 @@ from tooltrace.core.records import (
     Span,
     ToolCall,
 )
-from tooltrace.delivery.batch import RefusedRecords
-from tooltrace.delivery.dead_letter import DeadLetterWriter
+from tooltrace.delivery.batch import DeadLetterWriter, RefusedRecords
 from tooltrace.errors import BadParameter
 from tooltrace.ingest.reredact import reredact
 from tooltrace.integrations.reviews import PendingReview, record_answer, record_question

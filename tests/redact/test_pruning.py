@@ -9,9 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tooltrace.redact.pruning import Pruning
 from tooltrace.redact.redaction import Redaction
-from tooltrace.redact.sanitizer import Sanitizer
+from tooltrace.redact.sanitizer import Pruning, Sanitizer
 from tooltrace.redact.texts import MARGIN
 
 LIMIT = 40

@@ -12,8 +12,7 @@ from tests.grids import covering
 from tests.waiting import until_page as until
 from tooltrace.analysis.sides import Comparison
 from tooltrace.report import build_report, fixed_range
-from tooltrace.report.html import as_html
-from tooltrace.report.js_bundle import assert_inline_safe, bundle
+from tooltrace.report.html import as_html, assert_inline_safe, bundle
 from tooltrace.wording.i18n import Translations
 
 from .conftest import HOSTILE

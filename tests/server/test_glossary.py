@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tooltrace.server.terms import COLUMN_TERMS, PANEL_TERMS
+from tooltrace.server.templates import COLUMN_TERMS, PANEL_TERMS
 from tooltrace.wording.i18n import Translations
 
 from .conftest import call

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tooltrace.server import traces
-from tooltrace.server.minimap import LEAST, minimap
-from tooltrace.server.steps import StepLine, layout
+from tooltrace.server.steps import LEAST, StepLine, layout, minimap
 
 from .conftest import call
 

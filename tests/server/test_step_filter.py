@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from tooltrace.server import traces
-from tooltrace.server.step_filter import matching
-from tooltrace.server.steps import layout
+from tooltrace.server.steps import layout, matching
 
 from .conftest import call
 from .test_steps import step

@@ -325,7 +325,7 @@ def test_nothing_is_forgotten_where_the_disk_takes_only_a_part_of_the_tombstone(
         "tombstones._append",
         "rewrite._copy_table",
         pytest.param("rewrite.sync_directory", marks=pytest.mark.simulations),
-        pytest.param("replay_positions.ReplayPositions.write", marks=pytest.mark.simulations),
+        pytest.param("rewrite.ReplayPositions.write", marks=pytest.mark.simulations),
         pytest.param("erasure.blank_journals", marks=pytest.mark.simulations),
         "blanking._overwrite",
         pytest.param("recovery.quarantined_files", marks=pytest.mark.simulations),
@@ -339,7 +339,7 @@ def test_a_kill_at_any_step_leaves_a_store_that_the_next_fold_or_command_complet
     journal.write(encode(call(30)) + b"".join(map(encode, secret_records(110))))
     run(
         "import os, signal\n"
-        "from tooltrace.store.database import recovery, replay_positions, rewrite\n"
+        "from tooltrace.store.database import recovery, rewrite\n"
         "from tooltrace.store.erase import blanking, erasure, tombstones\nfrom tooltrace.store.upkeep import forget\n"
         f"{step} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
         "forget.forget(paths, forget.Selection(conversation_id='secret'))",

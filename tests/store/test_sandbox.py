@@ -25,8 +25,7 @@ from tooltrace.store.journal.line_format import encode
 from tooltrace.store.journal.writer import Journal
 from tooltrace.store.result import QueryResult
 from tooltrace.store.sandbox import Sandbox, SandboxLimits
-from tooltrace.store.sandbox.sql_check import checked
-from tooltrace.store.sandbox.worker import ASSUMED_ADDRESS_SPACE, address_space
+from tooltrace.store.sandbox.worker import ASSUMED_ADDRESS_SPACE, address_space, checked
 
 SECRET = "sandboxed-secret-7f3a"
 LIMITS = SandboxLimits(seconds=900, rows=100)  # enough for a machine that is busy

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tooltrace.analysis.message import row_message_parts
+from tooltrace.analysis.normal_forms import row_message_parts
 from tooltrace.analysis.query import Query
 from tooltrace.analysis.sentence import Clause, Figure, Sentence
 from tooltrace.store.result import QueryResult, ResultColumn

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tooltrace.analysis.message import MessagePart
+from tooltrace.analysis.normal_forms import MessagePart
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""View of one conversation for people: its turns and steps as a tree, one line for each."""
+"""Views of one conversation and of one span for people: a tree of its turns and steps, one line for each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from rich.text import Text
 
-from tooltrace.analysis.running_loops import LoopRow, stuck
+from tooltrace.analysis.running_calls import LoopRow, stuck
+from tooltrace.cli.call_view import block, fact
 from tooltrace.cli.sanitize import clean
 from tooltrace.cli.table import format_value
 from tooltrace.cli.tail import STYLES
@@ -95,3 +96,24 @@ def _line(line: StepLine, loop: LoopRow | None) -> Text:
         text.append(f"  {format_value(line.lasted_ms, 'ms')} ms")
     rest = "  ".join(clean(row[name]) for name in ("code", "message", "call_id") if row[name])
     return text.append(f"  {rest}", "dim") if rest else text
+
+
+_FACTS = ("scope", "scope_version", "span_kind", "status", "status_message", "service", "host", "pid")
+_DATA = ("attributes", "events", "links")
+
+
+def span_lines(row: dict[str, Any], *, full: bool = False) -> Iterator[Text]:
+    """Yield the lines about one span; ``row`` is that of the query ``span``."""
+    yield Text(clean(f"{row['name']}  span {row['span_id']}"), style="bold")
+    line = Text(f"  {row['started_at']:%Y-%m-%d %H:%M:%S.%f} UTC")
+    if row["duration_ms"] is not None:
+        line.append(f"  {format_value(row['duration_ms'], 'ms')} ms")
+    yield line
+    for name in _FACTS:
+        if row[name] is not None:
+            yield fact(name, format_value(row[name]))
+    for name in _DATA:
+        if row[name] is not None:
+            yield from block(name, row[name], as_json=True, full=full)
+    parent = f"  parent {row['parent_span_id']}" if row["parent_span_id"] else ""
+    yield Text(clean(f"  trace {row['trace_id']}{parent}"), style="dim")

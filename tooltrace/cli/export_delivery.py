@@ -20,7 +20,7 @@ from tooltrace.cli.sanitize import clean
 from tooltrace.core.plural import format_count
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.journal.delivery_cursors import DestinationFiles
-from tooltrace.store.journal.delivery_lag import DeliveryLag, delivery_lags
+from tooltrace.store.journal.pending_lines import DeliveryLag, delivery_lags
 
 if TYPE_CHECKING:
     from tooltrace.delivery.delivery import Delivery

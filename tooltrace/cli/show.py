@@ -112,7 +112,7 @@ def _show_steps(kind: str, found: str, store: StoreBackend, form: str, *, full: 
 
 
 def _span_lines(rows: list[dict[str, Any]], *, full: bool) -> Iterable[Text]:
-    from tooltrace.cli.span_view import span_lines
+    from tooltrace.cli.conversation_view import span_lines
 
     return span_lines(rows[0], full=full)
 

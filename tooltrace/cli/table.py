@@ -7,8 +7,17 @@ import sys
 from textwrap import wrap
 from typing import TYPE_CHECKING, Literal
 
-from tooltrace.cli.cells import format_cells, format_value, title
-from tooltrace.cli.table_layout import ID_WIDTH, NAME_WIDTH, TableLayout, everything, min_width, total_width
+from tooltrace.cli.table_layout import (
+    ID_WIDTH,
+    NAME_WIDTH,
+    TableLayout,
+    everything,
+    format_cells,
+    format_value,
+    min_width,
+    title,
+    total_width,
+)
 from tooltrace.store.result import QueryResult, ResultColumn
 from tooltrace.wording.numbers import NUMERIC_UNITS
 

@@ -24,8 +24,7 @@ from tooltrace.store.base import StoreBackend
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from tooltrace.cli.live_rows import RowFollower, RunningFollower
-    from tooltrace.cli.loop_rows import LoopFollower
+    from tooltrace.cli.live_rows import LoopFollower, RowFollower, RunningFollower
 
 INTERVAL = 0.5
 """Seconds between two queries of the store."""
@@ -81,8 +80,7 @@ def tail(
     object with the member 'loop'.
     """
     from tooltrace.analysis.running_calls import running_calls
-    from tooltrace.cli.live_rows import RowFollower, RunningFollower
-    from tooltrace.cli.loop_rows import LoopFollower, loop_line
+    from tooltrace.cli.live_rows import LoopFollower, RowFollower, RunningFollower, loop_line
     from tooltrace.cli.table import console
 
     out = console()

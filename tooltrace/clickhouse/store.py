@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tooltrace.clickhouse.attribute_sql import quote_identifier
 from tooltrace.clickhouse.client import ClickHouseConnection
-from tooltrace.clickhouse.corrected_calls import with_span_ids
-from tooltrace.clickhouse.corrections_sql import CORRECTIONS_IN_FORCE
+from tooltrace.clickhouse.corrections_sql import CORRECTIONS_IN_FORCE, with_span_ids
 from tooltrace.clickhouse.exporter import create
 from tooltrace.core.records import Correction, Record, SavedQuery
 from tooltrace.errors import StoreError, StoreMissing, TooltraceError, UnsupportedByStore

@@ -27,8 +27,8 @@ from tooltrace.core.codes import NextAction, ToolErrorCode, advice_for, next_ste
 from tooltrace.core.confidence import OUT_OF_RANGE, Score, valid_confidence, warn_of_unknown
 from tooltrace.core.keywords import UNSET, named_options
 from tooltrace.core.message import Note, Style, answer_text, message_of
-from tooltrace.core.other_names import OTHER_NAMES, ByPosition, Lenient, with_field_names
 from tooltrace.core.paused_call import PausedCall
+from tooltrace.core.unfit_values import OTHER_NAMES, ByPosition, Lenient, with_field_names
 from tooltrace.redact.inspection import is_subclass
 
 Status = Literal["success", "partial", "error"]

@@ -15,8 +15,7 @@ from typing import Any, Final
 
 import orjson
 
-from tooltrace.delivery.batch import DeliveryBatch
-from tooltrace.delivery.dead_letter import DeadLetterWriter
+from tooltrace.delivery.batch import DeadLetterWriter, DeliveryBatch
 from tooltrace.delivery.retry import RetryLoop, RetryPolicy
 from tooltrace.exporters.protocol import AtomicDestination, Destination, MultiPartDestination, Unavailable
 from tooltrace.redact.plain_data import json_of

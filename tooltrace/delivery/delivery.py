@@ -15,8 +15,7 @@ from threading import Event
 from typing import Any, Final
 
 from tooltrace.core.records import Record, Span, ToolCall
-from tooltrace.delivery.batch import DeliveryBatch, RefusedRecords
-from tooltrace.delivery.dead_letter import DeadLetterWriter
+from tooltrace.delivery.batch import DeadLetterWriter, DeliveryBatch, RefusedRecords
 from tooltrace.delivery.retry import RetryLoop, RetryPolicy
 from tooltrace.errors import StoreError
 from tooltrace.exporters.protocol import Destination, MultiPartDestination, Unavailable

@@ -1,19 +1,75 @@
-"""The agents. They pass the context of a call with ``tt.context``, and label results with ``tt.label``."""
+"""The agents and their retries. They pass the context of a call with ``tt.context``, and label results with ``tt.label``."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, aclosing, closing, suppress
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
+
+import httpx
+import stamina
 
 import tooltrace as tt
 from tooltrace.demo.plan import PlannedCall, Task
-from tooltrace.demo.retry import retry, retry_async
 from tooltrace.demo.tools import Toolbox
+
+T = TypeVar("T")
+_RETRIED = (httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE)
+_LIMITS: dict[str, Any] = {"attempts": 3, "timeout": None, "wait_initial": 0.02, "wait_max": 0.1, "wait_jitter": 0}
+
+
+class _Retryable(Exception):
+    """A response with an error that another attempt may avoid."""
+
+    def __init__(self, response: tt.ToolResponse) -> None:
+        super().__init__(response.text)
+        self.response = response
+
+
+def retry(attempt: Callable[[], T]) -> T:
+    """Return the result of ``attempt``, retried if that may help; the last result if all attempts fail."""
+    try:
+        for attempt_context in stamina.retry_context(on=_should_retry, **_LIMITS):
+            with attempt_context:
+                return _checked(attempt())
+    except _Retryable as last:
+        return last.response  # type: ignore[return-value]  # T is ToolResponse where _Retryable was raised
+    raise AssertionError("unreachable")
+
+
+async def retry_async(attempt: Callable[[], Awaitable[T]]) -> T:
+    """Retry a coroutine function as :func:`retry` does."""
+    try:
+        async for attempt_context in stamina.retry_context(on=_should_retry, **_LIMITS):
+            with attempt_context:
+                return _checked(await attempt())
+    except _Retryable as last:
+        return last.response  # type: ignore[return-value]
+    raise AssertionError("unreachable")
+
+
+def _checked(result: T) -> T:
+    if isinstance(result, tt.ToolResponse) and result.error and result.error.retryable:
+        raise _Retryable(result)
+    return result
+
+
+def _should_retry(error: Exception) -> bool | float:
+    """Whether another attempt may succeed; a number of seconds if the required wait is known."""
+    if isinstance(error, _Retryable):
+        return _seconds((error.response.stats or {}).get("retry_after_s"))
+    if isinstance(error, httpx.HTTPStatusError):
+        return error.response.status_code in _RETRIED and _seconds(error.response.headers.get("Retry-After"))
+    return isinstance(error, httpx.TimeoutException)
+
+
+def _seconds(retry_after: Any) -> bool | float:
+    return True if retry_after is None else float(retry_after)
+
 
 READERS = 4
 SCOUTS = 12

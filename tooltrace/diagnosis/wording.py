@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cache
 from typing import Final
 
-from tooltrace.analysis.message import message_parts
+from tooltrace.analysis.normal_forms import message_parts
 from tooltrace.analysis.sentence import Clause, Figure, Sentence
 from tooltrace.core.plural import format_count
 from tooltrace.core.visible import shortened, visible_name

@@ -24,7 +24,7 @@ from tooltrace.redact.redaction import Redaction
 from tooltrace.store.erase import erasure, tombstones
 from tooltrace.store.erase.blanking import Change
 from tooltrace.store.files.paths import StorePaths
-from tooltrace.store.fold.locked_fold import fold_locked
+from tooltrace.store.fold.fold_step import fold_locked
 from tooltrace.store.upkeep.backup import copy_tombstones
 from tooltrace.store.upkeep.exclusive import existing, locked
 from tooltrace.store.upkeep.exports import BACKUP, ExportedFile

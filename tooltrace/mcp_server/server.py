@@ -23,7 +23,7 @@ from mcp.shared.exceptions import MCPError
 
 from tooltrace.errors import TooltraceError
 from tooltrace.faults import report_fault
-from tooltrace.mcp_server import advice, calls, conversation, findings, labels, prompts, questions, resources
+from tooltrace.mcp_server import advice, calls, conversation, findings, labels, prompts, questions
 from tooltrace.mcp_server.answer import cell, dumped
 from tooltrace.mcp_server.arguments import checked_arguments
 from tooltrace.mcp_server.own_calls import OwnCalls
@@ -132,14 +132,14 @@ class _Handlers:
     async def list_resources(self, _context: Context, _params: Any) -> types.ListResourcesResult:
         listed = [
             types.Resource(uri=uri, name=name, description=description, mime_type=media_type)
-            for uri, name, description, media_type in resources.FIXED
+            for uri, name, description, media_type in prompts.FIXED
         ]
         return types.ListResourcesResult(resources=listed)
 
     async def list_resource_templates(self, _context: Context, _params: Any) -> types.ListResourceTemplatesResult:
         listed = [
             types.ResourceTemplate(uri_template=uri, name=name, description=description, mime_type=media_type)
-            for uri, name, description, media_type in resources.TEMPLATES
+            for uri, name, description, media_type in prompts.TEMPLATES
         ]
         return types.ListResourceTemplatesResult(resource_templates=listed)
 
@@ -148,7 +148,7 @@ class _Handlers:
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
-            text, media_type = await resources.read(self._store, uri)
+            text, media_type = await prompts.read(self._store, uri)
         except TooltraceError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=text, mime_type=media_type)])

@@ -18,8 +18,8 @@ from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.otel.tool_span import ToolSpan
 from tooltrace.recording.context import CallContext
 from tooltrace.recording.model_messages import remember_attempt
+from tooltrace.recording.reading import ResponseSnapshot, StreamSnapshot, ValueSnapshot
 from tooltrace.recording.record_builder import build_record
-from tooltrace.recording.snapshots import ResponseSnapshot, StreamSnapshot, ValueSnapshot
 from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.recording.tracebacks import RaisedFrom
 from tooltrace.redact.snapshot import Snapshot

@@ -18,8 +18,7 @@ from msgspec import Struct
 from tooltrace.core.lru import LruMap
 from tooltrace.faults import pass_on_signal
 from tooltrace.recording.model_messages import has_failed
-from tooltrace.recording.reading import read_response
-from tooltrace.recording.snapshots import ResponseSnapshot
+from tooltrace.recording.reading import ResponseSnapshot, read_response
 from tooltrace.redact.snapshot import CUT, Snapshot, snapshot
 
 if TYPE_CHECKING:

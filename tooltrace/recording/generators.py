@@ -21,8 +21,8 @@ from tooltrace.normalize.result_view import snapshot_result
 from tooltrace.otel import sdk_internals
 from tooltrace.otel.sdk_internals import detach
 from tooltrace.recording.attempt import Attempt
+from tooltrace.recording.reading import StreamSnapshot, ValueSnapshot
 from tooltrace.recording.recorder import UNKNOWN, Recorder, activate, span_context
-from tooltrace.recording.snapshots import StreamSnapshot, ValueSnapshot
 from tooltrace.redact.snapshot import CUT, snapshot
 from tooltrace.redact.texts import cut_text, fix_unicode
 

@@ -13,7 +13,7 @@ from tooltrace.core.plural import format_count
 from tooltrace.faults import LastError, faults
 from tooltrace.recording.worker_state import FlushAction, FlushResult, ThreadState
 from tooltrace.store.files.paths import StorePaths
-from tooltrace.store.journal.delivery_lag import DeliveryLag, delivery_lags
+from tooltrace.store.journal.pending_lines import DeliveryLag, delivery_lags
 
 if TYPE_CHECKING:
     from tooltrace.recording.worker import Worker

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tooltrace.recording.call_numbers import REUSED_ID, reads_as_failure
 from tooltrace.recording.lazy_results import HANDED_OVER
 from tooltrace.recording.model_messages import NOT_RUN, repeats_failure
-from tooltrace.recording.reading import read_response
-from tooltrace.recording.snapshots import ResponseSnapshot, ValueSnapshot
+from tooltrace.recording.reading import ResponseSnapshot, ValueSnapshot, read_response
 
 if TYPE_CHECKING:
     from tooltrace.recording.attempt import Attempt

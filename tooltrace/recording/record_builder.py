@@ -26,9 +26,16 @@ from tooltrace.otel import attributes as names
 from tooltrace.recording.cancellation import CANCELLED, TIMEOUT
 from tooltrace.recording.known_secrets import remove_secrets, remove_secrets_of_running
 from tooltrace.recording.lazy_results import HANDED_OVER, is_lazy
-from tooltrace.recording.reading import decisive, of_stream, read_response, snapshot_response
+from tooltrace.recording.reading import (
+    ResponseSnapshot,
+    ValueSnapshot,
+    decisive,
+    of_stream,
+    read_claims,
+    read_response,
+    snapshot_response,
+)
 from tooltrace.recording.retryable import with_retryable
-from tooltrace.recording.snapshots import ResponseSnapshot, ValueSnapshot, read_claims
 from tooltrace.recording.token_count import count_tokens, result_text
 from tooltrace.recording.tracebacks import write_traceback
 from tooltrace.redact.plain_data import json_of

@@ -33,12 +33,12 @@ from tooltrace.recording.inheritance import parent_pid
 from tooltrace.recording.lazy_results import HANDED_OVER, follow_future
 from tooltrace.recording.model_messages import ModelMessage
 from tooltrace.recording.queued_item import DeferredRecord
+from tooltrace.recording.reading import ResponseSnapshot, ValueSnapshot
 from tooltrace.recording.record_builder import set_result, set_stream_result
 from tooltrace.recording.retries import announcing_libraries, last_failed
 from tooltrace.recording.retryable import judged
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import evaluation, otel_metric, structlog
-from tooltrace.recording.snapshots import ResponseSnapshot, ValueSnapshot
 from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.recording.tracebacks import take_frames
 from tooltrace.recording.unfit_arguments import OURS, fails_to_bind

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tooltrace.analysis.message import row_message_parts
+from tooltrace import assets
+from tooltrace.analysis.normal_forms import row_message_parts
 from tooltrace.diagnosis.summary import cost, marks
 from tooltrace.report import sections
-from tooltrace.report.audit_matrix import audit_matrix
 from tooltrace.report.build import Report, SectionResult
-from tooltrace.report.js_bundle import assert_inline_safe, asset, bundle
 from tooltrace.report.json_values import json_for_script
 from tooltrace.report.narrative import calibration_sentence, chance_note, top_rows, translate_rows, verdict_counts
 from tooltrace.report.templates import templates
@@ -26,6 +26,90 @@ from tooltrace.wording.sentences import pieces
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+_IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "\./(\w+)\.js";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:(?:async )?function|const) (\w+))", re.MULTILINE)
+_OTHER_FORM = re.compile(r"^\s*(?:import|export)\b", re.MULTILINE)
+
+_FETCH = """const fetch = async (address) => ({
+  json: async () => JSON.parse(document.getElementById(address)?.textContent ?? "{}"),
+});"""
+"""Replacement of ``fetch`` in reports.
+
+Results are embedded in the document, under the address that a page would fetch.
+"""
+
+
+def bundle(modules: Sequence[str], main: str) -> str:
+    """Return the dashboard scripts ``modules`` and then the text ``main`` as one script.
+
+    ``modules`` lists each script after those that it imports. Modules become functions because the document has no
+    module loader.
+    """
+    parts = [_FETCH, *(f"const of_{name} = (() => {{\n{_body(name)}\n}})();" for name in modules)]
+    # In a block: the names of the report must not become global, where the chart library has its own.
+    return "{\n" + "\n".join([*parts, "{", _without_imports(main, "the report"), "}"]) + "\n}"
+
+
+def assert_inline_safe(script: str) -> str:
+    """Return ``script`` if it can stand inside a script element. Raises ValueError otherwise."""
+    if re.search(r"</script|<!--", script, re.IGNORECASE):
+        raise ValueError("the script contains '</script' or '<!--': a document would end early")
+    return script
+
+
+def asset(name: str) -> str:
+    """Return the text of a file of the dashboards."""
+    return (assets.path("dashboards") / name).read_text(encoding="utf-8")
+
+
+def _body(name: str) -> str:
+    script = asset(f"scripts/{name}.js")
+    exported = [found[1] for found in _EXPORT.finditer(script)]
+    return f"{_without_imports(_EXPORT.sub('', script), name)}\nreturn {{ {', '.join(exported)} }};"
+
+
+def _without_imports(script: str, name: str) -> str:
+    """Return ``script`` with its imports as variables. Raises ValueError for imports and exports of other forms."""
+    script = _IMPORT.sub(r"const { \1 } = of_\2;", script)
+    if found := _OTHER_FORM.search(script):
+        raise ValueError(
+            f"{name}: {found[0].strip()!r} in a form that cannot be bundled; expected {{ a, b }} from './x.js'"
+        )
+    return script
+
+
+@dataclass(frozen=True, slots=True)
+class AuditMatrix:
+    """The result of the query ``audit``, by tool and point."""
+
+    points: dict[int, str]
+    """Names of the points by number, in order."""
+    tools: dict[str, dict[int, dict[str, Any]]]
+    """Rows of each tool by point, the most important tool first."""
+
+    def missed(self) -> list[tuple[int, str, list[str]]]:
+        """Return the points that a tool did not pass: number, what to change, and the tools."""
+        found = []
+        for point in self.points:
+            rows = {tool: by_point[point] for tool, by_point in self.tools.items() if point in by_point}
+            missing = [tool for tool, row in rows.items() if row["passed"] is False]
+            if missing:
+                found.append((point, str(rows[missing[0]]["fix"]), missing))
+        return found
+
+
+def audit_matrix(section: SectionResult, tools: list[str], words: Translations) -> AuditMatrix:
+    """Return the matrix of ``tools``, in their order; a tool without rows is left out."""
+    columns = section.result.columns
+    rows = [
+        dict(zip(columns, row, strict=True)) for row in translate_rows("audit", columns, section.result.rows, words)
+    ]
+    points = {row["point"]: row["name"] for row in sorted(rows, key=lambda row: row["point"])}
+    by_tool = {tool: {row["point"]: row for row in rows if row["tool"] == tool} for tool in tools}
+    return AuditMatrix(points, {tool: by_point for tool, by_point in by_tool.items() if by_point})
+
 
 _MODULES = ("zone", "numbers", "chart_parts", "time_marks", "time_selection", "timeline", "charts", "sparks", "sort")
 _STYLES = (

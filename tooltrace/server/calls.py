@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tooltrace.server.label_state import label_state
+from tooltrace.server.label_forms import label_state
 from tooltrace.server.queue import queue_of
 from tooltrace.server.request import app_state
 from tooltrace.server.templates import render

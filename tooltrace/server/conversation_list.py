@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tooltrace.analysis.running_loops import running, stuck
+from tooltrace.analysis.running_calls import running, stuck
 from tooltrace.errors import BadParameter, StoreMissing
 from tooltrace.report.templates import iso
 from tooltrace.server.list_state import ConversationListState

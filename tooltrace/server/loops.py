@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tooltrace.analysis.running_loops import SEARCHED, running, stuck, with_arguments
+from tooltrace.analysis.running_calls import SEARCHED, running, stuck, with_arguments
 from tooltrace.server.request import app_state
 from tooltrace.server.templates import render
 

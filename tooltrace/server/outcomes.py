@@ -11,12 +11,12 @@ from starlette.routing import Route
 from tooltrace.server.label_forms import (
     MAX_BODY_BYTES,
     form_text,
+    label_state,
     labeler_of,
     outcome_of,
     outcome_of_undo,
     store_label,
 )
-from tooltrace.server.label_state import label_state
 from tooltrace.server.request import app_state, read_form
 from tooltrace.server.templates import id_path, render
 

@@ -6,10 +6,10 @@ A step is an attempt of a tool or a span of another library: a row of the query 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from tooltrace.server.waterfall import MAX_DURATION_MS
 
@@ -279,3 +279,66 @@ def _bar(node: StepNode, turn: ConversationTurn, total: float) -> StepBar:
 
 def _ms(length: timedelta) -> float:
     return length / timedelta(milliseconds=1)
+
+
+LEAST: Final = 30
+"""Steps from which a strip is drawn: fewer fit on a screen."""
+HEIGHT: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Minimap:
+    """The marks of the steps, one unit wide each."""
+
+    steps: int
+    marks: dict[str, str]
+    """SVG path of all marks of one class: error, retried, tool, or other."""
+
+
+def minimap(lines: Sequence[StepLine]) -> Minimap | None:
+    """Return the strip of ``lines`` without the single attempts of retried calls; None where there are few."""
+    shown = [line for line in lines if not line.hidden]
+    if len(shown) < LEAST:
+        return None
+    marks: dict[str, list[str]] = defaultdict(list)
+    for place, line in enumerate(shown):
+        name = _class(line)
+        top = 0 if name == "error" else 3 if name == "other" else 1
+        marks[name].append(f"M{place} {top}h.85V{HEIGHT}h-.85z")
+    return Minimap(len(shown), {name: "".join(paths) for name, paths in sorted(marks.items(), reverse=True)})
+
+
+def _class(line: StepLine) -> str:
+    if line.failed:
+        return "error"
+    if line.attempts:
+        return "retried"
+    return "tool" if line.row["kind"] == "tool" else "other"
+
+
+def matching(lines: Sequence[StepLine], text: str) -> tuple[list[StepLine], int]:
+    """Return the lines that have ``text`` and those around them, and the number of steps that have it, ignoring case.
+
+    Searched is what the line shows, the message and what the model received, as in ``scripts/steps.js``.
+    """
+    wanted = text.casefold()
+    matches = [wanted in _words(line) for line in lines]
+    kept_after = [0] * (len(lines) + 1)  # number of kept lines from this place on
+    kept: list[StepLine] = []
+    for place in reversed(range(len(lines))):
+        line = lines[place]
+        inside = kept_after[place + 1] - kept_after[place + 1 + line.inside]
+        keeps = matches[place] or inside > 0
+        kept_after[place] = kept_after[place + 1] + keeps
+        if keeps:
+            kept.append(replace(line, inside=inside))
+    found = sum(matched and not line.attempts for line, matched in zip(lines, matches, strict=True))
+    return kept[::-1], found
+
+
+def _words(line: StepLine) -> str:
+    row = line.row
+    status = (row["code"] or row["status"] or row["ending"]) if row["status"] != "success" else None
+    return " ".join(
+        filter(None, (row["tool"] or row["span"], row["model"], status, row["message"], row["seen"]))
+    ).casefold()

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import cache
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
@@ -16,7 +16,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from tooltrace.analysis.message import row_message_parts
+from tooltrace.analysis.normal_forms import row_message_parts
 from tooltrace.errors import BadParameter
 from tooltrace.redact.plain_data import json_of
 from tooltrace.redact.texts import MASK
@@ -27,7 +27,6 @@ from tooltrace.server.list_state import ConversationListState, ListState
 from tooltrace.server.prefix import with_prefix
 from tooltrace.server.request import LANGUAGE_COOKIE, RANGES, app_state, language_of, time_range
 from tooltrace.server.static_files import asset_url
-from tooltrace.server.terms import COLUMN_TERMS, PANEL_TERMS
 from tooltrace.server.time_navigation import navigate
 from tooltrace.server.value_view import view_value
 from tooltrace.version import __version__
@@ -165,3 +164,45 @@ def json_text(value: Any) -> str:
         return json_of(value).decode()
     except (TypeError, RecursionError):
         return "…"
+
+
+PANEL_TERMS: Final = {
+    "incidents": "incident",
+    "retry_survival": "attempt",
+    "reliability": "calibration",
+    "confidence_bands": "confidence",
+    "thresholds": "threshold",
+    "next_action": "next-action",
+    "sources": "source",
+    "gates": "approval",
+    "audit": "rule",
+}
+"""The term that explains a query's panel best: its anchor on the page of the glossary."""
+
+_COLUMNS_OF: Final = {
+    "accuracy": "accuracy band_low precision",
+    "approval": "approved approved_share declined expired waiting wait_p50 wait_p95",
+    "attempt": "attempt attempts attempts_failed",
+    "baseline": "before_rate",
+    "calibration": "auroc ece ece_null_p95 miscalibrated",
+    "call": "calls call_id",
+    "confidence": "band confidence mean_confidence",
+    "conversation": "conversation clusters counted",
+    "ending": "ending",
+    "failure-rate": "rate call_rate failed_calls failures",
+    "gap": "gap confidence_gap",
+    "incident": "by_chance",
+    "interval": "interval",
+    "label": "label labelled labelled_share",
+    "latency": "duration_ms p50 p90 p95 p99",
+    "next-action": "advice followed_share succeeded_when_followed",
+    "retryable": "retryable retryable_share",
+    "rule": "heuristic rule rule_grade unread",
+    "source": "missing_id_share source",
+    "status": "status",
+    "threshold": "lower_bound threshold",
+    "time-lost": "hurt_ms",
+    "trace": "span_id trace_id",
+}
+COLUMN_TERMS: Final = {column: term for term, columns in _COLUMNS_OF.items() for column in columns.split()}
+"""The term that explains a column of a table; ``interval`` is every interval."""

@@ -10,11 +10,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tooltrace.server.calls import attempt_of, safe_place
-from tooltrace.server.minimap import minimap
 from tooltrace.server.outcomes import outcome_data
 from tooltrace.server.request import app_state
-from tooltrace.server.step_filter import matching
-from tooltrace.server.steps import ConversationTurn, Layout, StepLine, layout
+from tooltrace.server.steps import ConversationTurn, Layout, StepLine, layout, matching, minimap
 from tooltrace.server.templates import render
 
 PAGE = 2_000

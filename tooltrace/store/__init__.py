@@ -37,7 +37,7 @@ What holds at every moment, the file that holds it, and the test that fails othe
   ``tests/store/test_damage.py::test_readable_rows_of_a_damaged_database_are_recovered``.
 - No file is readable for others, from its first byte on: ``files/scratch.py``,
   ``tests/store/test_temporary_files.py::test_no_file_is_ever_readable_for_others``.
-- Typed SQL is one statement that reads: ``sandbox/sql_check.py``,
+- Typed SQL is one statement that reads: ``sandbox/worker.py``,
   ``tests/store/test_sandbox.py::test_other_statements_are_refused_by_kind``.
 - Nothing that a fork inherited is used: ``files/file_lock.py``,
   ``tests/store/test_journal.py::test_a_forked_child_does_not_lock_its_parents_journal``,

@@ -14,7 +14,7 @@ from tooltrace.core.response import ToolResponse
 from tooltrace.errors import ConfigError, near
 from tooltrace.recording.circuit_breaker import CircuitBreaker
 from tooltrace.tools import execution, human_review, injection, model_schemas, options, toolkits
-from tooltrace.tools.adapters import agno_function, agno_hook, hello_agents_tool, provider_tool
+from tooltrace.tools.adapters import agno_function, agno_hook, hello_agents_tool
 from tooltrace.tools.adapters.hello_agents_loop import RegistryTool
 from tooltrace.tools.cache import Cache
 from tooltrace.tools.functions import from_function
@@ -264,7 +264,7 @@ class ToolRegistry:
 
     def _adapted(self, tool: Any, words: OptionWords) -> RegisteredTool:
         if isinstance(tool, dict):
-            return provider_tool.from_definition(tool, words)
+            return model_schemas.from_definition(tool, words)
         if hello_agents_tool.is_run_tool(tool):
             return hello_agents_tool.from_run_tool(tool, options.settle(ToolOptions(), words))
         if agno_function.is_agno_function(tool):

@@ -21,10 +21,10 @@ from tooltrace.clickhouse.sql import rewrites, validate
 from tooltrace.clickhouse.sql.functions import TRANSLATED, UNCHANGED
 from tooltrace.clickhouse.sql.generator import to_sql
 from tooltrace.clickhouse.sql.literals import replace_parameters
-from tooltrace.clickhouse.sql.macros import MACRO_NAMES, inline_macros
 from tooltrace.clickhouse.sql.parser import parse
 from tooltrace.clickhouse.sql.rewrites import TempTable
 from tooltrace.clickhouse.sql.scope import rename_steps
+from tooltrace.clickhouse.sql.validate import MACRO_NAMES, inline_macros
 from tooltrace.errors import QueryError
 from tooltrace.store.database.macros import without_definitions
 

@@ -12,7 +12,7 @@ from typing import Any
 from tooltrace.faults import report_fault, suppress_faults
 from tooltrace.integrations.agno import human_review, model_messages, rejected_calls
 from tooltrace.integrations.agno.call_context import context_by_name, context_for_function, span_id
-from tooltrace.integrations.agno.proxies import FunctionCallProxy
+from tooltrace.integrations.agno.entrypoint import FunctionCallProxy
 from tooltrace.integrations.agno.tool_execution import Execution
 from tooltrace.integrations.monkeypatch import MonkeyPatcher, PatchPoint
 from tooltrace.recording.config import get_recorder

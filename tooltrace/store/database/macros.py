@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from tooltrace.store.database.advised_step import ADVISED_NEXT_STEP
+from tooltrace.core.codes import ADVICE, NextAction
 from tooltrace.store.database.text_patterns import (
     DURATIONS,
     MOMENTS,
@@ -24,6 +24,23 @@ from tooltrace.store.database.text_patterns import (
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+
+def _has_code(action: NextAction) -> str:
+    codes = ", ".join(f"'{code}'" for code, advice in ADVICE.items() if advice.next_action == action)
+    return f"code IN ({codes})"
+
+
+def _advised(action: NextAction) -> str:
+    return f"WHEN {_has_code(action)} THEN '{action}'"
+
+
+ADVISED_NEXT_STEP: Final = (
+    f"CASE {_advised('stop')} WHEN retryable THEN 'retry' WHEN suggestion IS NOT NULL THEN 'continue' "
+    f"WHEN NOT retryable AND {_has_code('retry')} THEN 'human_review' "
+    f"{_advised('retry')} {_advised('continue')} {_advised('ask_user')} ELSE 'human_review' END"
+)
+"""An expression over ``code``, ``retryable`` and ``suggestion``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,15 @@ from tooltrace.store.erase import erasure
 from tooltrace.store.files.file_lock import Lock
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.files.scratch import remove_leftovers
-from tooltrace.store.fold.fold_step import FoldReport, attached, connect_to_fold, fold_step, merge_row_groups
+from tooltrace.store.fold.fold_step import (
+    FoldReport,
+    attached,
+    connect_to_fold,
+    fold_locked,
+    fold_step,
+    merge_row_groups,
+)
 from tooltrace.store.fold.insertion import MAX_STEP_BYTES
-from tooltrace.store.fold.locked_fold import fold_locked
 from tooltrace.store.journal import fold_marker
 from tooltrace.store.upkeep import retention
 

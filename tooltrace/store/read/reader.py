@@ -49,8 +49,8 @@ from tooltrace.store.files.scratch import scratch
 from tooltrace.store.fold import background
 from tooltrace.store.fold.begun_calls import drop_ended, replaced_by_end
 from tooltrace.store.fold.fold import Folding
+from tooltrace.store.fold.fold_step import fold_locked
 from tooltrace.store.fold.folded_journals import known_offsets
-from tooltrace.store.fold.locked_fold import fold_locked
 from tooltrace.store.fold.staging import SPACE, Staging
 from tooltrace.store.journal import fold_marker
 from tooltrace.store.journal.line_scan import batches, unreadable_journals

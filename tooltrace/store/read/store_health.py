@@ -14,9 +14,8 @@ from tooltrace.store.database.migrations import checked_schema
 from tooltrace.store.database.schema import STORE
 from tooltrace.store.files.file_lock import Lock
 from tooltrace.store.files.paths import StorePaths
-from tooltrace.store.journal.delivery_lag import DeliveryLag, delivery_lags
 from tooltrace.store.journal.fold_marker import folded_offsets
-from tooltrace.store.journal.pending_lines import pending_lines
+from tooltrace.store.journal.pending_lines import DeliveryLag, delivery_lags, pending_lines
 
 WAIT_SECONDS: Final = 1.0
 """Maximum seconds for which ``recorded_losses`` waits for a fold."""

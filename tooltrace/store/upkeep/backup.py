@@ -16,8 +16,7 @@ from tooltrace.store.erase import erasure, tombstones
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.files.scratch import PrivateFolder
 from tooltrace.store.files.syncing import sync_directory
-from tooltrace.store.fold.fold_step import FoldReport
-from tooltrace.store.fold.locked_fold import fold_locked
+from tooltrace.store.fold.fold_step import FoldReport, fold_locked
 from tooltrace.store.upkeep.exclusive import existing, locked
 from tooltrace.store.upkeep.exports import BACKUP, note_locked
 

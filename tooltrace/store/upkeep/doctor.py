@@ -22,11 +22,10 @@ from tooltrace.store.files.file_system import network_problem
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.files.scratch import abandoned
 from tooltrace.store.fold.fold import fold
-from tooltrace.store.fold.fold_step import FoldReport
+from tooltrace.store.fold.fold_step import FoldReport, fold_locked
 from tooltrace.store.fold.folded_journals import known_offsets
-from tooltrace.store.fold.locked_fold import fold_locked
-from tooltrace.store.journal.delivery_lag import DeliveryLag, delivery_lags
 from tooltrace.store.journal.line_scan import batches, is_abandoned, open_journal, unreadable_journals
+from tooltrace.store.journal.pending_lines import DeliveryLag, delivery_lags
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -12,7 +12,7 @@ from tooltrace.store.database.connection import opened
 from tooltrace.store.database.schema import EXPORTS, STORE
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.files.scratch import sweep_file
-from tooltrace.store.fold.locked_fold import fold_locked
+from tooltrace.store.fold.fold_step import fold_locked
 from tooltrace.store.upkeep.exclusive import existing, locked
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from tooltrace.store.erase.erasure import ErasureReport
 from tooltrace.store.erase.tombstones import CONVERSATION_ATTRIBUTES, CallPeriod, Tombstone, digest
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.files.scratch import has_files, sweep
-from tooltrace.store.fold.locked_fold import fold_locked
+from tooltrace.store.fold.fold_step import fold_locked
 from tooltrace.store.upkeep.exclusive import existing, locked
 from tooltrace.store.upkeep.exports import ExportedFile, load_exports
 

@@ -20,8 +20,8 @@ from tooltrace.store.files.file_lock import Lock
 from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.files.scratch import scratch
 from tooltrace.store.fold.fold import fold
+from tooltrace.store.fold.fold_step import fold_locked
 from tooltrace.store.fold.insertion import commit_staged
-from tooltrace.store.fold.locked_fold import fold_locked
 from tooltrace.store.fold.staging import Staging
 from tooltrace.store.journal.line_scan import JournalBatch
 from tooltrace.store.upkeep.backup import WAIT_SECONDS, copy_tombstones

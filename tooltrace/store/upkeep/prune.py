@@ -16,7 +16,7 @@ from tooltrace.store.database.content import CONTENT, content_since, set_content
 from tooltrace.store.database.rewrite import SOURCE, rewrite
 from tooltrace.store.database.schema import ATTEMPTS, MESSAGES, Table, quote_identifier, quote_literal
 from tooltrace.store.files.paths import StorePaths
-from tooltrace.store.fold.locked_fold import fold_locked
+from tooltrace.store.fold.fold_step import fold_locked
 from tooltrace.store.upkeep.exclusive import existing, locked
 from tooltrace.store.upkeep.retention import PrunePolicy, PruneReport
 

@@ -23,7 +23,7 @@ from tooltrace.store.database.rewrite import SOURCE, RewriteReport, rewrite
 from tooltrace.store.database.schema import ATTEMPTS, BEGUN, RECORDS, STORE, quote_identifier, quote_literal
 from tooltrace.store.erase.erasure import change_journals, older_copies, refresh_fingerprints, rewrite_copies
 from tooltrace.store.files.paths import StorePaths
-from tooltrace.store.fold.locked_fold import fold_locked
+from tooltrace.store.fold.fold_step import fold_locked
 from tooltrace.store.journal.line_format import KINDS
 from tooltrace.store.upkeep.backup import WAIT_SECONDS
 from tooltrace.store.upkeep.exclusive import existing, locked
