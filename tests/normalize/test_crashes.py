@@ -70,17 +70,6 @@ def test_a_script_of_python_with_output_and_exit_status() -> None:
 
 
 @pytest.mark.processes
-def test_a_group_of_exceptions() -> None:
-    source = "raise ExceptionGroup('two feeds', [ValueError('a'), TimeoutError('b')])"
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
-    found = read(done.stderr)
-    assert (found.status, found.error.type, found.error.message) == (
-        "error",
-        "ExceptionGroup",
-        "two feeds (2 sub-exceptions)",
-    )
-
-
 @pytest.mark.parametrize(
     "lead",
     [

@@ -17,8 +17,6 @@ PAGE = "<html>\r\n<head><title>{0}</title></head>\r\n<body>\r\n<center><h1>{0}</
         ("<error>\n  <kind>io</kind>\n  <message>disk full</message>\n</error>", "EXECUTION_ERROR", "io disk full"),
         ("<?xml version='1.0'?>\n<Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message></Error>", "NOT_FOUND", "The specified key does not exist."),
         ('<soap:Envelope xmlns:soap="x"><soap:Body><soap:Fault><faultcode>soap:Server</faultcode><faultstring>Internal error</faultstring></soap:Fault></soap:Body></soap:Envelope>', "INTERNAL_ERROR", "Internal error"),
-        ("No match found in file: /a.ts\n\n<error_details>\nThe old_string could not be found.\n</error_details>", "NOT_FOUND", "No match found in file: /a.ts"),
-        ("Contents of https://x.y/a:\n<error>Page failed to be simplified from HTML</error>", "EXECUTION_ERROR", "Page failed to be simplified from HTML"),
         (PAGE.format("502 Bad Gateway"), "SERVICE_UNAVAILABLE", "502 Bad Gateway"),
         (PAGE.format("404 Not Found"), "NOT_FOUND", "404 Not Found"),
         ("compiling\n[The command timed out after 120 seconds. You may wait longer.]", "TIMEOUT", "[The command timed out after 120 seconds. You may wait longer.]"),

@@ -31,7 +31,6 @@ LOC = {"loc": ["query", "n"], "msg": "field required", "type": "missing"}
         ({"success": "no", "message": "the table is locked"}, "CONFLICT", "the table is locked"),
         ({"ok": "False", "reason": "timed out", "code": "E7"}, "E7", "timed out"),
         ({"message": "失败", "code": "1001", "data": None}, "EXECUTION_ERROR", "失败"),
-        ({"message": {"name": ["has already been taken"]}}, "INVALID_PARAM", "name: has already been taken"),
         ({"message": "Unauthenticated."}, "ACCESS_DENIED", "Unauthenticated."),
     ],
 )  # fmt: skip

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from tooltrace.normalize.heuristics import (
     batches,
-    coded_errors,
     embedded_error,
     error_markup,
     error_members,
@@ -78,7 +77,6 @@ RULES: tuple[Rule, ...] = RuleSet(
         structure.RULE,
         error_status.RULE,
         error_members.RULE,
-        coded_errors.RULE,
         hello_agents.TEXT,
         error_markup.RULE,
         embedded_error.RULE,

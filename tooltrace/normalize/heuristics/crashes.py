@@ -11,8 +11,7 @@ from tooltrace.normalize.heuristics.error_patterns import OF_A_LOG
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase, is_success_phrase
 from tooltrace.normalize.heuristics.literal_search import alternatives, literal_search
 from tooltrace.normalize.lazy_regex import lazy
-from tooltrace.normalize.response_builders import build_error, build_partial
-from tooltrace.normalize.transports.completed_process import exit_code
+from tooltrace.normalize.response_builders import build_error
 
 _LONGEST_OUTPUT = 4000
 _MOST_PROGRAM_LINES = 60
@@ -28,11 +27,6 @@ _ENDED_BY = lazy(
 )
 """A last line with which a program gives up."""
 
-_BEGUN_BY = lazy(
-    r"FAILURE: Build failed with an exception\.|CMake Error\b.*|error: Your local changes .*|Error: Cannot find module .*"
-    r"|\s*× No solution found .*|\S+ : The term '.*|Get-\w+ : .*|error: externally-managed-environment"
-)
-"""A first line with which a program gives up, before lines that explain it."""
 
 _GAVE_UP_IN = (
     "fatal: ",
@@ -62,8 +56,6 @@ _ADVICE = ("error", "warning", "hint", "fatal", "note", "npm", "remote")
 _QUOTED = ("$ ", "> ", ">>> ", "| ", "- ", "* ", "# ", "//")
 """Beginnings of lines of a document or of a terminal's transcript."""
 
-_KLOG = lazy(r"(?:[EW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\.go:\d+\] [^\n]*\n)+")
-"""Entries of a Kubernetes client's log before its report."""
 _GO = lazy(
     r"\S+\.go:\d+:\d+: (?:undefined|cannot|declared and not used|\S+ (?:declared and not used|redeclared)|\"[^\"]+\" imported and not used"
     r"|syntax error|missing|too many|not enough|invalid|no required|assignment|impossible|unreachable|unknown)\b.*"
@@ -76,49 +68,19 @@ _COMPILED = lazy(
 """First line of the report of a compiler of C."""
 _COMPILE_ERROR = lazy(r"[^\s:]+\.\w{1,4}:\d+:(?:\d+:)? (?:fatal )?error: (?P<message>\S.*)")
 
-_CAPTURED = lazy(
-    r"(?is)stdout: ?(?P<out>.*?)\s*\nstderr: ?(?P<err>.*?)\s*\n(?:exit ?code|return ?code|exit status): ?(?P<exit>[1-9]\d{0,2})"
-)
-"""The captured output of a command that failed, with a caption for each stream."""
-_RAN = lazy(
-    r"(?s)Command: [^\n]*\nDirectory: [^\n]*\n(?:Output|Stdout): (?P<out>.*?)\n(?:Stderr: (?P<err>.*?)\n)?(?:Error: [^\n]*\n)?Exit Code: (?P<exit>[1-9]\d{0,2})\b.*"
-)
-"""The report of Gemini CLI about a command that failed."""
-
-_READS_SEVERAL = lazy(
-    r"(?:cat|ls|wc|head|tail|grep|egrep|rg|find|du|stat|file|md5sum|sha\d+sum|tree): [^\n]{1,300}: (?:No such file or directory|Permission denied|Is a directory|Not a directory|Input/output error)"
-)
-"""Report of a program, which reads several things, about one of them."""
-
 
 def read_program_failure(words: str, text: str) -> ToolResponse | None:
-    """Read the short output of a program that gave up in its first or its last line, or in a line that says so.
-
-    Partial if a program that reads several files could read some of them.
-    """
+    """Read the short output of a compiler, or of a program that gave up in its last line or in a line that says so."""
     if len(words) > _LONGEST_OUTPUT or "\n" not in words or "```" in words:
         return None
-    klog = _KLOG.match(words)
-    words = words[klog.end() :] if klog is not None else words
     lines = [line.rstrip()[:_PROGRAM_LINE] for line in words.splitlines() if line.strip()]
     if not lines or len(lines) > _MOST_PROGRAM_LINES:
         return None
     if _COMPILED.fullmatch(lines[0]):
         found = next(filter(None, map(_COMPILE_ERROR.fullmatch, lines)), None)
         return build_error(found["message"], text=text) if found else None
-    captured = _CAPTURED.fullmatch(words) or _RAN.fullmatch(words)
-    if captured is not None:
-        return build_error(
-            captured["err"] or captured["out"] or words,
-            exit_code(int(captured["exit"])),
-            type=f"exit_{captured['exit']}",
-            text=text,
-        )
-    # After the forms that contain such lines themselves.
     if any(map(OF_A_LOG.match, lines)):
         return None
-    if _BEGUN_BY.fullmatch(lines[0]):
-        return build_error(lines[0].strip(), text=text)
     if lines[0].startswith("# ") and len(lines) > 1 and _GO.fullmatch(lines[1]):
         return build_error(lines[1], text=text)
     message = next((line.strip() for line in lines if line.lstrip().startswith(_GAVE_UP_IN)), None)
@@ -126,17 +88,7 @@ def read_program_failure(words: str, text: str) -> ToolResponse | None:
         message = lines[-1].strip()
     if message is not None:
         return build_error(message.removeprefix("fatal: ").removeprefix("E: "), text=text)
-    return _by_inputs(lines, text) or _by_last_line(lines, text)
-
-
-def _by_inputs(lines: list[str], text: str) -> ToolResponse | None:
-    """Read the output of ``cat a b`` where one of the files does not exist, before or after what was read."""
-    if not (_READS_SEVERAL.fullmatch(lines[0]) or _READS_SEVERAL.fullmatch(lines[-1])):
-        return None
-    failed = [line for line in lines if _READS_SEVERAL.fullmatch(line)]
-    if len(failed) == len(lines):
-        return build_error("\n".join(failed), text=text)
-    return build_partial(failed[0], text, text)
+    return _by_last_line(lines, text)
 
 
 def _by_last_line(lines: list[str], text: str) -> ToolResponse | None:
@@ -218,15 +170,10 @@ _HEADS = (
 )
 """Parts in lower case of which each head of a crash has one."""
 _may_begin = literal_search(alternatives(_HEADS))
-_IPYTHON = lazy(r"(?P<type>[A-Z]\w{0,60}) +Traceback \(most recent call last\)")
-_IPYTHON_LINE = lazy(r"(?:-+> ?)?\s*\d+(?: .*)?|(?:Cell|File|Input) .*|\s.*|[-.]+|<.*|")
-"""Lines of IPython's traceback between its head and the exception."""
-_IPYTHON_SIGN = " Traceback (most recent call last)\n"
 _ENDED = lazy(r"(?:exit status|exit code:?) \d+|Aborted(?: \(core dumped\))?", re.IGNORECASE)
 """A line after the crash in which the parent program reports how the crashed program ended."""
 
 _NPM = lazy(r"npm (?:ERR!|error)[ \t]*(.*)")
-_GIT_LINE = lazy(r"(?:remote|fatal|error|hint|warning):|To \S+$| ! \[|$")
 _NPM_LINE = lazy(r"npm (?:ERR!|error|WARN|warn|notice)(?:[ \t].*)?|")
 _NPM_CODE = lazy(r"code\s+(\S+)")
 _NPM_FIELD = lazy(r"(?:code|syscall|path|errno|cwd|command|sh|lifecycle|A complete log)\b")
@@ -239,11 +186,6 @@ EXIT = lazy(
 )
 """A last line that holds the exit status of a command."""
 
-STATED_EXIT = lazy(
-    r"exitcode: (?P<exit>[1-9]\d{0,2}) \(execution failed\)\s+Code output:\s*(?P<output>.*)", re.IGNORECASE | re.DOTALL
-)
-"""A failed execution of code, as AutoGen reports it."""
-
 
 def read_crash(words: str, text: str) -> ToolResponse | None:
     """Return the error of a program that crashed, if ``words`` is its output and nothing more."""
@@ -254,14 +196,7 @@ def read_crash(words: str, text: str) -> ToolResponse | None:
     lines = words.splitlines()
     if len(lines) > _MOST_LINES:
         return None
-    return (
-        _npm(lines, text)
-        or _git(lines, text)
-        or _crashed(lines, text)
-        or _node(lines, text)
-        or _ipython(lines, text)
-        or read_program_failure(words, text)
-    )
+    return _npm(lines, text) or _crashed(lines, text) or _node(lines, text) or read_program_failure(words, text)
 
 
 def _may_be(words: str) -> bool:
@@ -269,7 +204,7 @@ def _may_be(words: str) -> bool:
 
     This quick test keeps most texts from the slower patterns.
     """
-    if words.startswith(("npm ", "remote: ", "To ")) or "\n    at " in words[:_FRONT] or _IPYTHON_SIGN in words[:_LINE]:
+    if words.startswith("npm ") or "\n    at " in words[:_FRONT]:
         return True
     first = words[: _LINE + 1].partition("\n")[0][:_LINE]
     last = words[-_LINE:].rpartition("\n")[2]
@@ -328,21 +263,6 @@ def _node(lines: list[str], text: str) -> ToolResponse | None:
     return _failure(match["message"], match["type"], text) if match else None
 
 
-def _ipython(lines: list[str], text: str) -> ToolResponse | None:
-    """Read the traceback that IPython prints, with a line before its rule at most."""
-    number = next((n for n, line in enumerate(lines[:4]) if _IPYTHON.fullmatch(line[:_LINE])), None)
-    head = _IPYTHON.fullmatch(lines[number][:_LINE]) if number is not None else None
-    if head is None or number is None:
-        return None
-    start = f"{head['type']}:"
-    ends = [n for n, line in enumerate(lines) if n > number and (line.startswith(start) or line == head["type"])]
-    if not ends or not all(_IPYTHON_LINE.fullmatch(line[:_LINE]) for line in lines[number + 1 : ends[-1]]):
-        return None
-    # IPython repeats the name of the exception; the last one begins its message, which may have several lines.
-    message = "\n".join([lines[ends[-1]].removeprefix(start).strip(), *lines[ends[-1] + 1 :]]).strip()
-    return _failure(message if len(lines) - ends[-1] <= _MOST_BEFORE else None, head["type"], text)
-
-
 def _failure(message: str | None, kind: str | None, text: str) -> ToolResponse:
     name = re.split(r"[.\\:$]", kind)[-1] if kind else None
     return build_error(message or name or text.strip(), type=name, text=text)
@@ -355,11 +275,3 @@ def _npm(lines: list[str], text: str) -> ToolResponse | None:
         return None
     message = next((line for line in lines_of_npm if line and not _NPM_FIELD.match(line)), lines_of_npm[0])
     return build_error(message, type=code, text=text)
-
-
-def _git(lines: list[str], text: str) -> ToolResponse | None:
-    """Read the output of git, which includes lines of the remote; the last fatal line is the message."""
-    fatal = [line for line in lines if line.startswith(("fatal: ", "error: "))]
-    if not fatal or not lines[0].startswith(("remote: ", "To ")) or not all(map(_GIT_LINE.match, lines)):
-        return None
-    return build_error(fatal[-1].partition(": ")[2], text=text)

@@ -137,11 +137,6 @@ def _in_words(data: dict[str, Any]) -> ToolResponse | None:
     return inner.model_copy(update={"context": {**(members.remaining() or {}), **(inner.context or {})} or None})
 
 
-def reads_failure(words: str) -> bool:
-    """Whether ``words``, as a whole, report a failure."""
-    return error_text.read_text(words) is not None or is_failure_phrase(words)
-
-
 def _with_number(found: ToolResponse, number: Any) -> ToolResponse:
     """Return the error with the service's own number as its code, if its words suggest no code."""
     if found.code != ToolErrorCode.EXECUTION_ERROR or type(number) is not int or not number or found.error is None:

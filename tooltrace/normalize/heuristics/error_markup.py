@@ -18,8 +18,6 @@ _MOST_LINE = 400
 _ELEMENT = lazy(
     r"(?s)<(?P<tag>(?:tool_use_|tool_|function_|system_)?error(?:_details|_message)?)(?: [^>]*)?>\s*(?P<message>.+?)\s*</(?P=tag)>"
 )
-_CLOSED_BY = ("</error>", "</tool_use_error>", "</error_details>", "</error_message>")
-"""Ends of a text whose last part is an error element."""
 _FAULT = lazy(
     r"(?s)(?:<\?xml[^>]*\?>\s*)?(?:<[\w:]*Envelope\b.*?<(?:\w+:)?Fault\b.*|<(?:Error|ErrorResponse|ServiceException|ows:ExceptionReport)\b.*)"
 )
@@ -50,10 +48,6 @@ def RULE(view: ResultView) -> ToolResponse | None:
         found = _element(words, text) or _fault(words, text) or _page(words, text)
         if found is not None:
             return found
-    if words.endswith(_CLOSED_BY) and len(words) <= _LONGEST:
-        found = _announced(words, text)
-        if found is not None:
-            return found
     last = words.rpartition("\n")[2].strip()
     return build_error(last, ToolErrorCode.TIMEOUT, text=text) if _LATE.fullmatch(last[:_MOST_LINE]) else None
 
@@ -63,16 +57,6 @@ def _element(words: str, text: str) -> ToolResponse | None:
     if found is None or is_no_error_phrase(found["message"]):
         return None
     return build_error(" ".join(_TAGS.sub(" ", found["message"]).split())[:_MOST_MESSAGE], text=text)
-
-
-def _announced(words: str, text: str) -> ToolResponse | None:
-    """Read one line and an error element after it, which is all that the tool had to say.
-
-    The line is the message, unless it ends with a colon and so announces the element.
-    """
-    first, _, rest = words.partition("\n")
-    found = _element(rest.strip(), text) if len(first) <= _MOST_LINE else None
-    return found if found is None or first.rstrip().endswith((":", "：")) else build_error(first.strip(), text=text)
 
 
 def _fault(words: str, text: str) -> ToolResponse | None:

@@ -14,18 +14,17 @@ import orjson
 
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
-from tooltrace.normalize.heuristics.error_members import MESSAGES, are_fields, has_data, unknown_members
+from tooltrace.normalize.heuristics.error_members import MESSAGES, has_data, unknown_members
 from tooltrace.normalize.heuristics.failure_phrases import is_failure_phrase, is_success_phrase
 from tooltrace.normalize.member_reader import MemberReader, Readers
 from tooltrace.normalize.response_builders import build_error, merge_context, read_error
 from tooltrace.normalize.rule import Matches, ResultView, builtin
-from tooltrace.normalize.terms import guess_code_from_message, http_status, lookup_code
+from tooltrace.normalize.terms import guess_code_from_message, http_status
 
 _FAILED = frozenset({"error", "fail", "failed", "failure", "exception", "失败", "错误"})
 _STATES = ("status", "result", "type", "outcome")
 _NUMBERS = ("status_code", "http_status", "http_code", "status", "code", "error_code")
 _TELLING = (*_STATES, *_NUMBERS, "detail", "message")
-_OF_A_DETAIL = frozenset({"error", "message", "code", "type", "status", "reason", "hint", "error_code", "param"})
 _BODY = ("body", "text", "content", "response")
 _OF_HTTP = frozenset({*_BODY, "headers", "cookies", "is_base64_encoded", "multi_value_headers", "url", "reason_phrase"})
 _SHORT = 200
@@ -144,14 +143,6 @@ def _of_body(body: Any) -> dict[str, Any]:
     return {"message": body[:_SHORT] if isinstance(body, str) else None}
 
 
-def _named_code(status: str | int) -> Any:
-    """Return the code that the word of a service suggests, else the word: ``voice_not_found``."""
-    if isinstance(status, int):
-        return status if http_status(status) else None
-    guessed = guess_code_from_message(status.replace("_", " "))
-    return lookup_code(status) or (status if guessed == ToolErrorCode.EXECUTION_ERROR else guessed)
-
-
 def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
     """Read a message that is the whole refusal.
 
@@ -163,16 +154,6 @@ def _by_detail(data: dict[str, Any]) -> ToolResponse | None:
         if all(isinstance(item, dict) and {"loc", "msg", "type"} <= set(item) for item in items):
             message = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in items)
             return build_error(message, ToolErrorCode.INVALID_PARAM, type="validation_error", context=data)
-    fields = data.get("message")
-    if len(data) == 1 and isinstance(fields, dict) and are_fields(fields):  # GitLab
-        message = "; ".join(f"{name}: {text}" for name, texts in fields.items() for text in texts)
-        return build_error(message, ToolErrorCode.INVALID_PARAM, context=data)
-    detail = data.get("detail")
-    if len(data) == 1 and isinstance(detail, dict) and set(detail) <= _OF_A_DETAIL:
-        reading = read_error(detail.get("error") if isinstance(detail.get("error"), str) else detail)
-        if reading.get("code") is None and isinstance(detail.get("status"), str | int):
-            reading["code"] = _named_code(detail["status"])
-        return build_error(**merge_context(reading, data)) if isinstance(reading.get("message"), str) else None
     members = MemberReader(data)
     text = members.pop("detail", "message", only=str)
     if text is None or len(text) > _SHORT or is_success_phrase(text):

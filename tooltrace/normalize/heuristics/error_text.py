@@ -12,7 +12,7 @@ from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.exceptions.services import JSON_RPC
 from tooltrace.normalize.heuristics import programs
-from tooltrace.normalize.heuristics.crashes import EXIT, STATED_EXIT, read_crash
+from tooltrace.normalize.heuristics.crashes import EXIT, read_crash
 from tooltrace.normalize.heuristics.error_patterns import (
     ADVISED,
     BEFORE_A_TRACE,
@@ -58,16 +58,8 @@ _MOST_AFTER_TRACE = 12
 _LONGEST_LEAD = 240
 """Maximum characters before a traceback."""
 
-_STDERR = lazy(r"\[?(?:stderr|STDERR)\]?:?\s*\n(?=\S)")
-"""Caption of a command that printed nothing but errors."""
-_GROUP = "+ Exception Group Traceback"
-_OF_A_GROUP = lazy(r"^ *\| (?P<type>[\w.]*ExceptionGroup): (?P<message>.+)$", re.MULTILINE)
 _TRACEBACK = "Traceback (most recent call last):"
 _WRAPPED = lazy(r"[(\[]((?!Empty|No )[A-Z][^()\[\]\n]{8,300})[)\]]")
-_RETRY_PROMPT = lazy(
-    r"(?P<message>\d+ validation errors?:)\n```json\n(?P<found>.*)\n```\s+Fix the errors and try again\.", re.DOTALL
-)
-"""Text that Pydantic AI shows to a model whose arguments were invalid."""
 _COUNT = lazy(r"\d+ \w+")
 """A count of failures, which is not a message."""
 _LAST_LINE = lazy(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s?(?P<message>.*))?", re.DOTALL)
@@ -90,15 +82,7 @@ def read_text(text: str) -> ToolResponse | None:
     # Most texts end here: the patterns below take much longer than this test.
     if not words or (len(words) <= LONGEST and not may_report(words) and not programs.may_report(words)):
         return None
-    stated = _stated(words, text)
-    if stated is not None:
-        return stated
-    # From the whole form to the parts: captions and tracebacks first, then programs, then sentences.
-    captioned = _STDERR.match(words)
-    if captioned is not None:
-        return read_text(words[captioned.end() :])
-    if words.startswith(_GROUP):
-        return _group(words, text)
+    # From the whole form to the parts: tracebacks first, then programs, then sentences.
     if _TRACEBACK in words[:_LONGEST_LEAD]:
         return _traceback(words, text)
     return _of_a_program(words, text) or (_message(words, text) if len(words) <= LONGEST else None)
@@ -119,20 +103,6 @@ def _message(words: str, text: str) -> ToolResponse | None:
     if not _is_one_message(words):
         return None
     return _prefixed(words, text) or _one_line(words, text) or _sentence(words, text)
-
-
-def _stated(words: str, text: str) -> ToolResponse | None:
-    """Read a failed execution of AutoGen, or the arguments that Pydantic AI refused."""
-    refused = _RETRY_PROMPT.fullmatch(words)
-    if refused is not None:
-        message = f"{refused['message']} {' '.join(refused['found'].split())}"
-        return build_error(message, ToolErrorCode.INVALID_PARAM, text=text)
-    stated = STATED_EXIT.fullmatch(words)
-    if stated is None:
-        return None
-    return read_text(stated["output"]) or build_error(
-        stated["output"] or words, exit_code(int(stated["exit"])), type=f"exit_{stated['exit']}", text=text
-    )
 
 
 def _unwrapped(words: str) -> str:
@@ -313,12 +283,6 @@ def _restates(lead: str, words: str) -> bool:
     """Whether ``lead`` is one line that ends with the message of the traceback, as in "Error: " and the message."""
     message = words.rpartition("\n")[2].partition(": ")[2].strip()
     return bool(message) and "\n" not in lead and lead.endswith(f": {message}")
-
-
-def _group(words: str, text: str) -> ToolResponse | None:
-    """Return an exception group that Python printed, with the message in its first line."""
-    match = _OF_A_GROUP.search(words)
-    return build_error(match["message"], type=match["type"], text=text) if match else None
 
 
 def _first_flush(lines: list[str], start: int) -> int:

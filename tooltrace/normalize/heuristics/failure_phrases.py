@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tooltrace.normalize.lazy_regex import lazy
+from tooltrace.normalize.terms import snake_case
 
 _TRIMMED = lazy(r"^[\W_]+|[\W_]+$")
 _SPACES = lazy(r"[\s_-]+")
@@ -48,6 +49,17 @@ NO_FAILURES = frozenset("|".join(_NOTHING).split("|"))
 """Phrases that stand for "no error", in lower case, with single spaces."""
 
 
+_BAD_FIRST = frozenset(["no", "invalid", "not", "unknown", "missing", "too", "bad", "unsupported", "illegal", "duplicate", "insufficient", "incorrect", "malformed", "cannot"])  # fmt: skip
+"""Words that begin the code of a failure."""
+_BAD_WORDS = frozenset([
+    "error", "exception", "denied", "exceeded", "failed", "failure", "invalid", "expired", "required", "timeout", "unavailable", "mismatch", "conflict",
+    "forbidden", "unauthorized", "unauthenticated", "notfound", "throttling", "throttled", "rejected", "refused", "revoked", "disabled", "fault", "missing", "unsupported",
+])  # fmt: skip
+"""Words of a code that mean a failure wherever they stand."""
+_AFTER_NOT = frozenset(["found", "allowed", "authorized", "supported", "available", "permitted", "exist", "exists", "valid", "enabled", "implemented"])  # fmt: skip
+"""Words that end the code of a failure after ``not``."""
+
+
 def is_failure_phrase(text: str) -> bool:
     """Whether all of ``text`` is one of the phrases for a failure."""
     return len(text) <= _LONGEST and text[:1] != "#" and normalize_phrase(text) in FAILURES
@@ -70,3 +82,14 @@ def is_success_phrase(text: str) -> bool:
 def normalize_phrase(text: str) -> str:
     """Return ``text`` in lower case with single spaces, without the signs around it."""
     return _SPACES.sub(" ", _TRIMMED.sub("", text.casefold()))
+
+
+def is_failure_word(code: str) -> bool:
+    """Whether a service's own code is a failure by its words: ``NoRoute``, ``INVALID_TOKEN``, ``user_not_found``."""
+    words = snake_case(code).replace("-", "_").replace(".", "_").split("_") if " " not in code else []
+    negated = "not" in words and words[-1] in _AFTER_NOT
+    return (
+        len(words) > 1
+        and "no_error" not in "_".join(words)
+        and (negated or words[0] in _BAD_FIRST or not _BAD_WORDS.isdisjoint(words))
+    )

@@ -48,7 +48,9 @@ ENVELOPES = (
     Envelope("error_code", ("error_msg", "reason", "error_message", "error_description", "error_info", "error")),
     Envelope("faultcode", ("faultstring",)),  # SOAP as JSON
     Envelope("sub_code", ("sub_msg",)),  # Alipay, Taobao
-    Envelope("return_code", ("return_msg",)),  # WeChat Pay 2
+    Envelope("return_code", ("return_msg", "message")),  # WeChat Pay 2
+    Envelope("code", ("errmsg",)),  # MongoDB
+    Envelope("state", ("errmsg",)),
     Envelope("result_code", ("err_code_des",)),
     Envelope("infocode", ("info",), frozenset({"10000"})),  # Amap
     Envelope("resultcode", ("reason",), frozenset({"200"})),  # Juhe

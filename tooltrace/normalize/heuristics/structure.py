@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from tooltrace.core.codes import ToolErrorCode
 from tooltrace.core.response import ToolResponse
-from tooltrace.normalize.heuristics.coded_errors import is_failure_word
 from tooltrace.normalize.heuristics.error_members import (
     DATA,
     MESSAGES,
@@ -22,7 +21,12 @@ from tooltrace.normalize.heuristics.error_members import (
     unknown_members,
 )
 from tooltrace.normalize.heuristics.error_text import read_text
-from tooltrace.normalize.heuristics.failure_phrases import is_failure_phrase, is_no_error_phrase, is_success_phrase
+from tooltrace.normalize.heuristics.failure_phrases import (
+    is_failure_phrase,
+    is_failure_word,
+    is_no_error_phrase,
+    is_success_phrase,
+)
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.member_reader import MemberReader
 from tooltrace.normalize.response_builders import build_error, build_partial, build_response, merge_context, read_error
