@@ -20,8 +20,8 @@ from tooltrace.store.database.migrations import migrate
 from tooltrace.store.database.schema import EXPORTS, STORE, quote_literal
 from tooltrace.store.erase import erasure, tombstones
 from tooltrace.store.files.paths import StorePaths
-from tooltrace.store.fold.begun_calls import Running
 from tooltrace.store.files.scratch import scratch, sweep
+from tooltrace.store.fold.begun_calls import Running
 from tooltrace.store.fold.folded_journals import drop_stale_offsets, known_offsets, remove_folded
 from tooltrace.store.fold.insertion import MAX_STEP_BYTES, commit_staged, drop_forgotten, insert_lines, settle_begun
 from tooltrace.store.fold.staging import Staging, insert_losses
