@@ -322,3 +322,9 @@ def near(name: str, names: Iterable[str]) -> str:
     by_fold = {each.casefold(): each for each in names}
     similar = [by_fold[each] for each in get_close_matches(name[:200].casefold(), by_fold, n=3, cutoff=0.6)]
     return f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ""
+
+
+def near_or_all(name: str, names: Iterable[str], what: str) -> str:
+    """Return ``near`` of ``name``; where nothing is similar, ``; the keys are a, b``, with ``what`` as the word."""
+    known = list(names)
+    return near(name, known) or f"; the {what} are {', '.join(known)}"

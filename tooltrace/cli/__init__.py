@@ -44,6 +44,7 @@ from tooltrace.cli.tail import tail
 from tooltrace.cli.top import top
 from tooltrace.cli.transcripts import COMMANDS as TRANSCRIPTS
 from tooltrace.cli.unread import unread
+from tooltrace.cli.watch import watch
 from tooltrace.core.installation import is_overwritten, overwritten_message
 from tooltrace.version import __version__
 
@@ -83,6 +84,7 @@ for _command in (
     columns,
     tail,
     top,
+    watch,
     show,
     label,
     correct,

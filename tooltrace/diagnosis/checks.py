@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from tooltrace.analysis.run import query_store
 from tooltrace.analysis.sides import Comparison, Side
-from tooltrace.errors import BadParameter, ConfigError, near
+from tooltrace.errors import BadParameter, ConfigError, near_or_all
 from tooltrace.statistics.shares import MIN_N, interval
 from tooltrace.statistics.verdicts import holm, p_at_least, p_below, p_difference
 from tooltrace.store.base import StoreBackend, open_store
@@ -117,9 +117,7 @@ def _check(where: str, table: Any) -> Check:
     known = Check.__dataclass_fields__
     for name, value in table.items() if isinstance(table, dict) else ():
         if name not in known:
-            raise ConfigError(
-                f"{where}: unknown key {name!r}{near(name, known) or f'; the keys are {chr(44).join(known)}'}"
-            )
+            raise ConfigError(f"{where}: unknown key {name!r}{near_or_all(name, known, 'keys')}")
         if name in _SHARES and not (type(value) in (int, float) and 0 < value < 1):
             raise ConfigError(f"{where}: {name} must be a number between 0 and 1, got {value!r}")
         if name in _TEXTS and not isinstance(value, str):
