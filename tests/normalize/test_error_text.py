@@ -123,6 +123,12 @@ def test_a_traceback_is_read_by_its_last_exception(before: str) -> None:
     [
         "Error handling in Python is done with try and except.",
         "Error: none",
+        "failed: 0",
+        "Failed: none\nsucceeded: 12",
+        "error: null\nstatus: ok",
+        "Connection timeout: 30 s\nretries: 3",
+        "Server returned 500 results",
+        "The server returned 404 results in 2 s",
         "Error: 0.03",
         "Errors: 3",
         "Error rates fell to 0.3 %",
@@ -174,6 +180,11 @@ def test_a_traceback_is_read_by_its_last_exception(before: str) -> None:
 )
 def test_a_text_that_begins_so_and_is_something_else(result: str) -> None:
     assert read(result).status == "success"
+
+
+def test_a_failure_after_a_line_that_states_none_is_read() -> None:
+    assert read("warnings: 0\nerrors: none").status == "success"
+    assert (read("failed: 0\nError: disk full").status, read("failed: 3").status) == ("error", "error")
 
 
 def test_a_log_that_contains_a_traceback_is_not_an_error() -> None:

@@ -121,6 +121,13 @@ SIMPLIFIED = str.maketrans(
     "错误无败请异连权检时发处应资传过场网络确认证载读写档执行开启关闭参数据库获没个无响应务",
 )
 """Traditional characters of the words below."""
+STATES_NONE = lazy(
+    r"(?i)(?:[\w ]{0,30}(?:fail(?:ed|ures?)|errors?|exceptions?)[\w ]{0,15} ?[:=] ?(?:0|none|null|nil|no|false|n/a|\[\]|\{\}|\"\"|''|-)"
+    r"|[\w ]{0,30}time-?out[\w ]{0,15} ?[:=] ?\d+(?:\.\d+)? ?(?:ms|s|sec(?:ond)?s?|m|min(?:ute)?s?|h|hours?)?)\s*(?:\n|$)"
+)
+"""A line that states that nothing failed, such as ``failed: 0``, or a limit of time, such as ``Timeout: 30 s``."""
+COUNTED = lazy(r"[^\n]{0,60}\b(?:returned|gave|found|has) [45]\d\d (?!errors\b)[a-z]+s\b")
+"""A number of items, which is no status of HTTP: ``Server returned 500 results``."""
 SENTENCES = lazy(r"[.!?] +(?=[A-Z])")
 OF_A_MANUAL = lazy(
     r"(?i)(?:is |are )?(?:raised|thrown|occurs?|happens|returned|used)\b|(?:this|an?|the) (?:error|exception)\b.*\b(?:when|if)\b"

@@ -20,6 +20,7 @@ from tooltrace.normalize.heuristics.error_patterns import (
     CHINESE_OPENING,
     CLAUSE,
     CLOSINGS,
+    COUNTED,
     DEFINITION,
     HEADED,
     LISTED,
@@ -39,6 +40,7 @@ from tooltrace.normalize.heuristics.error_patterns import (
     RUNTIME,
     SENTENCES,
     SIMPLIFIED,
+    STATES_NONE,
     WARNED,
 )
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase, is_success_phrase
@@ -77,6 +79,8 @@ def RULE(view: ResultView) -> ToolResponse | None:
 def read_text(text: str) -> ToolResponse | None:
     """Return the error that ``text`` is; None if it is not an error message."""
     words = text.strip()
+    while (stated := STATES_NONE.match(words)) is not None:  # the next lines may still report a failure
+        words = words[stated.end() :]
     if words[:1] in "#*" and HEADED.match(words):
         return _headed(HEADED.sub("", words, count=1), text)
     # Most texts end here: the patterns below take much longer than this test.
@@ -100,7 +104,7 @@ def _of_a_program(words: str, text: str) -> ToolResponse | None:
 def _message(words: str, text: str) -> ToolResponse | None:
     """Read a short text that is one message."""
     words = _without_options(_unwrapped(words))
-    if not _is_one_message(words):
+    if not _is_one_message(words) or COUNTED.match(words):
         return None
     return _prefixed(words, text) or _one_line(words, text) or _sentence(words, text)
 
