@@ -1,11 +1,11 @@
 -- Which calls did a conversation make, with what arguments and results?
 --
 -- One row per call, in order of the first start: its last attempt. Two conversations are compared by these rows
--- (`tooltrace diff`).
+-- (`tooltrace diff`). Without `conversation`, the rows are all calls of the store, such as those of one test.
 --
 -- group: pages
 -- parameters:
---   conversation  text             id of the conversation; of calls without one, that of the trace
+--   conversation  text = NULL      id of the conversation; of calls without one, that of the trace
 --   limit         integer = 20000  maximum number of rows
 -- columns:
 --   started_at    time   start of the first attempt
@@ -22,6 +22,9 @@
 --   result        json   result of the last attempt
 --   answer        text   result of the last attempt as text
 --   span_id       text   id of the last attempt
+--   ended_at      time   end of the attempt that ended last
+--   truncated     flag   true where a field of the last attempt was longer than the limit
+--   redacted      flag   true where a secret was removed from the last attempt
 -- content: error, arguments, result, answer
 -- important: started_at, tool, status, code, duration_ms, attempts, call_id
 -- next: show {call_id}
@@ -32,9 +35,10 @@ WITH calls_of AS (
         min(started_at) AS started_at,
         count(*) AS attempts,
         sum(duration_ms) AS duration_ms,
+        max(attempt_end(started_at, duration_ms, consumer_ms)) AS ended_at,
         arg_max(span_id, attempt_order(attempt, started_at, span_id)) AS span_id
     FROM attempts
-    WHERE draw_key(conversation_id, trace_id) = $conversation
+    WHERE $conversation IS NULL OR draw_key(conversation_id, trace_id) = $conversation
     GROUP BY tool, call_id, first_span_id
 )
 SELECT
@@ -51,9 +55,12 @@ SELECT
     a.arguments,
     a.result,
     a."text" AS answer,
-    c.span_id
+    c.span_id,
+    c.ended_at,
+    a.truncated,
+    a.redacted
 FROM calls_of AS c
 JOIN attempts AS a ON a.span_id = c.span_id
-WHERE draw_key(a.conversation_id, a.trace_id) = $conversation
+WHERE $conversation IS NULL OR draw_key(a.conversation_id, a.trace_id) = $conversation
 ORDER BY c.started_at, c.span_id
 LIMIT $limit
