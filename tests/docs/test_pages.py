@@ -44,6 +44,7 @@ SHOWN = {
     "docs/how-to/model-apis.md": 4,
     "docs/how-to/model-messages.md": 1,
     "docs/how-to/processes.md": 0,
+    "docs/how-to/pytest.md": 1,
     "docs/how-to/retention.md": 0,
     "docs/how-to/retries.md": 5,
     "docs/how-to/rules.md": 1,

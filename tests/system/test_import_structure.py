@@ -31,7 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("server", "__init__"),
     ("integrations", "demo"),
     ("cli",),
-    ("__main__",),
+    ("__main__", "pytest_plugin"),
 )
 """Packages and root modules, the lowest layer first. Each may import from the layers below its own, and from itself."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -210,6 +211,30 @@ def configure(
             write_prices(StorePaths.of(settings.store), priced)
         except OSError:
             report_fault("write the prices of", lost=0)
+
+
+@contextmanager
+def configured(attributes: Mapping[str, AttributeValue] | None = None, **options: Any) -> Iterator[None]:
+    """Configure for a block with ``options``, arguments of ``configure``; restore the former configuration after it.
+
+    Options that are left out have the values from before the block, and ``attributes`` are recorded beside those from
+    before. Where nothing was configured, the next call after the block makes a recorder with the defaults.
+    """
+    global _given, active_recorder  # noqa: PLW0603 - replaced as a whole
+    before, is_first = _given, active_recorder is None
+    if attributes is not None:
+        options["attributes"] = {**(before.get("attributes") or {}), **attributes}
+    configure(**options)
+    try:
+        yield
+    finally:
+        _given = {}
+        if not is_first:
+            configure(**before)
+        else:
+            configure(store=None)  # ends what the block configured
+            active_recorder, _given = None, {}
+            os.environ.pop(inheritance.VARIABLE, None)
 
 
 def get_recorder() -> Recorder:

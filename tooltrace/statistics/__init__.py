@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tooltrace.statistics.rhythm import Rhythm, fit_rhythm
     from tooltrace.statistics.runs import Incidents, find_incidents
     from tooltrace.statistics.segments import State, find_segments, find_state
+    from tooltrace.statistics.sequential import rate_evidence, rate_shown
     from tooltrace.statistics.shares import ClusterSums, Proportion, difference, interval, t_quantile, wilson
     from tooltrace.statistics.survival import kaplan_meier
     from tooltrace.statistics.thresholds import Threshold, find_thresholds
@@ -34,6 +35,7 @@ _MODULES = {
     "rhythm": ("Rhythm", "fit_rhythm"),
     "runs": ("Incidents", "find_incidents"),
     "segments": ("State", "find_segments", "find_state"),
+    "sequential": ("rate_evidence", "rate_shown"),
     "thresholds": ("Threshold", "find_thresholds"),
     "shares": ("ClusterSums", "Proportion", "difference", "interval", "t_quantile", "wilson"),
     "survival": ("kaplan_meier",),
@@ -82,6 +84,8 @@ __all__ = [
     "percentile",
     "percentile_limits",
     "platt",
+    "rate_evidence",
+    "rate_shown",
     "replay",
     "smooth_ece",
     "streaks",
