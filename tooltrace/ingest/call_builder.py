@@ -15,7 +15,8 @@ from tooltrace.normalize.exceptions.reader import ExceptionSummary
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.call_numbers import REUSED_ID, CallNumbers, CallUse, digest
 from tooltrace.recording.context import CallContext
-from tooltrace.recording.record_builder import build_record, set_result
+from tooltrace.recording.record_builder import build_record
+from tooltrace.recording.result_copy import set_result
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 from tooltrace.redact.plain_data import json_of

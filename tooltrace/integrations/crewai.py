@@ -108,7 +108,7 @@ def _hook() -> None:
         (import_module("crewai.events.event_bus").CrewAIEventsBus, "emit", _emission),
         *((executor, native, _native) for executor in _executors()),
         (import_module("crewai.agents.step_executor"), "execute_single_native_tool_call", _native),
-        (usage, "parse_tool_calling", _text_parsing),
+        (usage, "parse_tool_calling", _text_action),
         (usage, "use", _text_action),
         (usage, "ause", _text_action_async),
         (base.BaseTool, "run", _run),
@@ -254,24 +254,8 @@ def _native_call(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[str | 
     return found or (None, None, None)
 
 
-def _text_parsing(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Record an action that names an unknown tool, once."""
-
-    def parse_tool_calling(self: Any, *args: Any, **options: Any) -> Any:
-        turn = _Turn()
-        token = _turn.set(turn)
-        try:
-            result = original(self, *args, **options)
-        finally:
-            _turn.reset(token)
-        _record_seen_text(turn, getattr(result, "message", result))
-        return result
-
-    return parse_tool_calling
-
-
 def _text_action(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Record what the model reads about an action that it wrote as text."""
+    """Record what the model reads about an action that it wrote as text, also where it names an unknown tool."""
 
     def use(self: Any, *args: Any, **options: Any) -> Any:
         turn = _Turn()
@@ -280,7 +264,7 @@ def _text_action(original: Callable[..., Any]) -> Callable[..., Any]:
             result = original(self, *args, **options)
         finally:
             _turn.reset(token)
-        _record_seen_text(turn, result)
+        _record_seen_text(turn, getattr(result, "message", result))
         return result
 
     return use

@@ -42,8 +42,8 @@ from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.call_identity import model_name
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.context import CallContext, CallId
-from tooltrace.recording.record_builder import with_failed_value
 from tooltrace.recording.recorder import UNKNOWN, span_context
+from tooltrace.recording.result_copy import with_failed_value
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 from tooltrace.redact.snapshot import snapshot
 

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import msgspec
-
 from tooltrace import faults
 from tooltrace.core.response import ToolResponse, is_response
 from tooltrace.faults import pass_on_signal
-from tooltrace.normalize.member_reader import ByMemberNames
 from tooltrace.normalize.result_view import snapshot_result, view_of
 from tooltrace.normalize.rule import ResultView, Rule
 from tooltrace.normalize.terms import snake_case
-
-_JSON_STARTS = frozenset("{[")
-_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class RuleIndex:
@@ -29,12 +23,8 @@ class RuleIndex:
         self._of_texts: dict[Callable[[str], bool] | None, list[int]] = {}
         self._of_arrays: list[int] = []
         self._of_all: list[int] = []
-        self._of_plain_objects: ByMemberNames[tuple[Rule, ...]] = ByMemberNames()
-        self._reads_objects: ByMemberNames[bool] = ByMemberNames()
         for number, rule in enumerate(self.rules):
             self._add(number, rule)
-        self.reads_any = any(not self.rules[number].live for number in self._of_all)
-        """Whether a rule may recognise any view, also a number. A live rule reads the tool's own object, no view."""
         self.of_words = tuple(rule for rule in self.rules if rule.words)
         """The rules that go by the words of an error message."""
         self.of_certain = tuple(rule for rule in self.rules if rule.grade == "certain")
@@ -56,43 +46,14 @@ class RuleIndex:
             self._of_texts.setdefault(rule.reads.texts_with, []).append(number)
         self._of_arrays += [number] * rule.reads.arrays
 
-    def may_recognise_text(self, text: str) -> bool:
-        """Whether a rule may recognise the result ``text``."""
-        # A text that may be JSON is parsed first, and then read by its members.
-        if self.reads_any or text[:1] in _JSON_STARTS or text[:64].lstrip()[:1] in _JSON_STARTS:
-            return True
-        for may_read in self._of_texts:  # noqa: SIM110 - any() takes longer
-            if may_read is None or may_read(text):
-                return True
-        return False
-
-    def may_recognise(self, raw: bytes) -> bool:
-        """Whether a rule may recognise plain data with the JSON ``raw``. Reads the names of an object's members only."""
-        if self.reads_any or raw[:1] != b"{":
-            return True
-        try:
-            members = _MEMBERS.decode(raw)
-        except msgspec.DecodeError:
-            return True
-        # The same tool returns the same names again, so the decision is cached by the names in their order.
-        names = tuple(members)
-        known = self._reads_objects.get(names)
-        if known is None:
-            known = not self._by_member.keys().isdisjoint(map(snake_case, names))
-            self._reads_objects.keep(names, known)
-        return known
-
     def candidates(self, view: ResultView) -> Iterable[Rule]:
         """Return the rules that may recognise ``view``, in their order."""
         kind_of = type(view.data)
-        # Plain objects are most results: their candidates are cached by the names of their members.
-        if kind_of is dict and not view.kinds:
-            return self._of_members(tuple(view.data))
         numbers = list(self._of_all)
         for kind in view.kinds:
             numbers += self._by_kind.get(kind, ())
         if kind_of is dict:
-            numbers += self._numbers_of(view.data)
+            numbers += [number for name in view.data for number in self._by_member.get(snake_case(name), ())]
         elif kind_of is list:
             numbers += self._of_arrays
         elif kind_of is str:
@@ -101,18 +62,6 @@ class RuleIndex:
                     numbers += of_texts
         # A rule can be found by a kind and by several members; sorting by number restores the order of precedence.
         return [self.rules[number] for number in sorted(set(numbers))] if numbers else ()
-
-    def _numbers_of(self, names: Iterable[str]) -> list[int]:
-        return [number for name in names for number in self._by_member.get(snake_case(name), ())]
-
-    def _of_members(self, names: tuple[str, ...]) -> tuple[Rule, ...]:
-        """Return the rules that may recognise an object whose members have these ``names``."""
-        found = self._of_plain_objects.get(names)
-        if found is None:
-            numbers = {*self._of_all, *self._numbers_of(names)}
-            found = tuple([self.rules[number] for number in sorted(numbers)])
-            self._of_plain_objects.keep(names, found)
-        return found
 
 
 _cached: dict[int, RuleIndex] = {}

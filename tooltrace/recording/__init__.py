@@ -7,11 +7,11 @@ What holds at every moment, the file that holds it, and the test that fails othe
   ``tests/recording/test_forwarding.py::test_exceptions_are_the_same_with_cause_context_and_traceback``.
 - A fault of the recorder is counted and logged once, and never reaches the tool: ``recorder.py``,
   ``tests/recording/test_processes.py::test_an_internal_fault_is_counted_logged_once_and_hidden_from_the_tool``.
-- Whatever an object's own code raises, the tool's caller gets what it would have got: ``record_builder.py``,
+- Whatever an object's own code raises, the tool's caller gets what it would have got: ``result_copy.py``,
   ``tests/recording/test_foreign_code.py::test_arguments_and_results_pass_through_unchanged``.
-- No value costs the caller more than the budget: ``record_builder.py``, by ``tooltrace.redact.snapshot``,
+- No value costs the caller more than the budget: ``result_copy.py``, by ``tooltrace.redact.snapshot``,
   ``tests/redact/test_budget.py::test_any_value_costs_at_most_the_budget``.
-- The recorder keeps no object of the tool alive: ``record_builder.py``,
+- The recorder keeps no object of the tool alive: ``result_copy.py``,
   ``tests/recording/test_forwarding.py::test_no_object_is_kept_alive``.
 - The queue is bounded in calls and in bytes: ``recorder.py``,
   ``tests/recording/test_queue_bytes.py::test_calls_beyond_the_bytes_are_dropped_and_counted``.

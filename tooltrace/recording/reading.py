@@ -13,7 +13,7 @@ from tooltrace.core.codes import NextAction
 from tooltrace.core.response import ErrorInfo, ResponseMeta, Source, Status, ToolResponse
 from tooltrace.faults import pass_on_signal
 from tooltrace.normalize import ENVELOPES, RULES
-from tooltrace.normalize.engine import apply_rules_to_view, index_of
+from tooltrace.normalize.engine import apply_rules_to_view
 from tooltrace.normalize.protocols import value_error_pair
 from tooltrace.normalize.result_view import view_of
 from tooltrace.redact.snapshot import Snapshot, snapshot
@@ -121,14 +121,6 @@ def read_response(attempt: Attempt) -> ResponseSnapshot | None:
 def _read(result: ValueSnapshot, attempt: Attempt) -> ToolResponse | None:
     """Return what the rules read from ``result``."""
     value = result.value
-    if not result.kinds:  # most results: the quick test is made here, because each call of a function counts
-        index = index_of(attempt.rules)
-        if type(value) is bytes:
-            may_recognise = index.may_recognise(value)
-        else:
-            may_recognise = index.may_recognise_text(value) if type(value) is str else index.reads_any
-        if not may_recognise:
-            return None
     view = view_of(value, result.kinds)
     if (
         type(value) is bytes and attempt.rules is RULES and result is attempt.result

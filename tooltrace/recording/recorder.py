@@ -34,7 +34,7 @@ from tooltrace.recording.lazy_results import HANDED_OVER, follow_future
 from tooltrace.recording.model_messages import ModelMessage
 from tooltrace.recording.queued_item import DeferredRecord
 from tooltrace.recording.reading import ResponseSnapshot, ValueSnapshot
-from tooltrace.recording.record_builder import set_result, set_stream_result
+from tooltrace.recording.result_copy import set_result, set_stream_result
 from tooltrace.recording.retries import announcing_libraries, last_failed
 from tooltrace.recording.retryable import judged
 from tooltrace.recording.settings import Settings

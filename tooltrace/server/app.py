@@ -30,7 +30,6 @@ from tooltrace.server import (
     palette,
     panels,
     paths,
-    preparation,
     queue,
     running,
     sql_library,
@@ -64,8 +63,7 @@ LINKS = [
 
 @asynccontextmanager
 async def _lifespan(state: AppState, mcp: McpMount, _app: Starlette) -> AsyncIterator[None]:
-    with preparation.preparing():
-        yield
+    yield
     await mcp.close()
     await state.close()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from datetime import timedelta
 from functools import cache
 from typing import Any, Final
@@ -67,14 +66,6 @@ def render(request: Request, template: str, status: int = 200, **context: Any) -
     if request.query_params.get("lang") in LANGUAGES:
         response.set_cookie(LANGUAGE_COOKIE, words.language, max_age=_YEAR, samesite="strict", path="/")
     return response
-
-
-def compile_templates() -> Iterator[str]:
-    """Compile every template, which otherwise the first page that uses it does; yield the name of each."""
-    environment = _environment()
-    for name in environment.list_templates(filter_func=lambda name: name.startswith(("pages/", "parts/"))):
-        environment.get_template(name)
-        yield name
 
 
 @cache

@@ -19,8 +19,8 @@ from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.call_numbers import KnownCall
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.reading import read_claims
-from tooltrace.recording.record_builder import with_failed_value
 from tooltrace.recording.recorder import Recorder, activate
+from tooltrace.recording.result_copy import with_failed_value
 from tooltrace.recording.retryable import judged, with_retryable
 from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.tools import builtin_responses, injection

@@ -21,8 +21,8 @@ from tooltrace.normalize import normalize
 from tooltrace.recording import context
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.config import get_recorder
-from tooltrace.recording.record_builder import with_failed_value
 from tooltrace.recording.recorder import UNKNOWN
+from tooltrace.recording.result_copy import with_failed_value
 from tooltrace.recording.tool_spec import ToolSpec
 from tooltrace.redact.sanitizer import Sanitizer
 from tooltrace.redact.snapshot import snapshot

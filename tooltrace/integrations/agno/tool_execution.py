@@ -25,8 +25,8 @@ from tooltrace.normalize.exceptions.reader import class_name
 from tooltrace.recording import decorator
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.config import get_recorder
-from tooltrace.recording.record_builder import with_failed_value
 from tooltrace.recording.recorder import Recorder
+from tooltrace.recording.result_copy import with_failed_value
 
 RAN = "agno.ran"
 """Attribute: false if the tool's own code did not run, because a hook or a cache answered, or a hook refused."""

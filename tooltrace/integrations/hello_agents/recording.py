@@ -22,8 +22,8 @@ from tooltrace.recording import context
 from tooltrace.recording.attempt import Attempt
 from tooltrace.recording.config import get_recorder
 from tooltrace.recording.context import CallContext
-from tooltrace.recording.record_builder import with_failed_value
 from tooltrace.recording.recorder import Recorder, activate
+from tooltrace.recording.result_copy import with_failed_value
 from tooltrace.recording.tool_spec import ToolSpec, named_spec
 from tooltrace.tools.adapters.hello_agents_stack import UNKNOWN_CALLER, CallerInfo
 

@@ -9,7 +9,7 @@ from tooltrace.core.response import ToolResponse
 from tooltrace.normalize.heuristics import programs
 from tooltrace.normalize.heuristics.error_patterns import OF_A_LOG
 from tooltrace.normalize.heuristics.failure_phrases import is_no_error_phrase, is_success_phrase
-from tooltrace.normalize.heuristics.literal_search import alternatives, literal_search
+from tooltrace.normalize.heuristics.literal_search import literal_search
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.response_builders import build_error
 
@@ -169,7 +169,7 @@ _HEADS = (
     *("aborted", "illegal instruction"),
 )
 """Parts in lower case of which each head of a crash has one."""
-_may_begin = literal_search(alternatives(_HEADS))
+_may_begin = literal_search(_HEADS)
 _ENDED = lazy(r"(?:exit status|exit code:?) \d+|Aborted(?: \(core dumped\))?", re.IGNORECASE)
 """A line after the crash in which the parent program reports how the crashed program ended."""
 

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from tooltrace.core.codes import ToolErrorCode
-from tooltrace.normalize.heuristics.literal_search import alternatives, literal_search
+from tooltrace.normalize.heuristics.literal_search import literal_search
 from tooltrace.normalize.lazy_regex import lazy
 from tooltrace.normalize.terms import guess_code_from_message
 
@@ -136,7 +136,7 @@ def _part(line: str) -> ToolErrorCode | None:
 
 @cache
 def _has_part() -> Callable[[str], bool]:
-    return literal_search(alternatives(_messages().parts))
+    return literal_search(_messages().parts)
 
 
 def report_of(line: str) -> Report | None:

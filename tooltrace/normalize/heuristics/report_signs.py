@@ -6,7 +6,8 @@ Every text that a rule reads has one of these signs. An ordinary text has none, 
 from __future__ import annotations
 
 from tooltrace.normalize.heuristics import programs
-from tooltrace.normalize.heuristics.literal_search import alternatives, literal_search
+from tooltrace.normalize.heuristics.literal_search import literal_search
+from tooltrace.normalize.lazy_regex import lazy
 
 _WORDS = (
     "err fail unreach except not_ n't_ no_ can't cannot unable invalid illegal malform unsupp unrec unknown miss den rej "
@@ -41,16 +42,11 @@ _SIGNS_OF_RUNTIMES = (
     ),
 )
 """Parts in lower case of which each such message has one."""
-_HINTS = tuple(word.replace("_", " ") for word in _WORDS.split())
-# Signs that contain one of the words above need no search of their own.
-_OF_RUNTIMES = tuple(sign for sign in _SIGNS_OF_RUNTIMES if not any(hint in sign for hint in _HINTS))
-_SIGNS = r"[\x{2600}-\x{27bf}\x{2e80}-\x{10ffff}\x{0370}-\x{06ff}\x{0e00}-\x{0e7f}]"
+_STATUS = lazy("[45][0-9][0-9]")
+_SIGNS = lazy("[\u2600-\u27bf\u2e80-\U0010ffff\u0370-\u06ff\u0e00-\u0e7f]")
 """Letters of other scripts, and signs such as a cross."""
-_STATUS = r"[45][0-9][0-9]"
-_ANYWHERE = f"{alternatives(_HINTS)}|{_STATUS}|{_SIGNS}"
-_IN_FRONT = alternatives(_OF_RUNTIMES)
-_occurs_anywhere, _occurs_in_front = literal_search(_ANYWHERE), literal_search(_IN_FRONT)
-_occurs_in_short = literal_search(f"{_ANYWHERE}|{_IN_FRONT}")
+_occurs_anywhere = literal_search([word.replace("_", " ") for word in _WORDS.split()])
+_occurs_in_front = literal_search(_SIGNS_OF_RUNTIMES)
 _FRONT = 300
 """Maximum characters of the message of an exception that are searched for its signs."""
 _PHRASE = 80
@@ -62,9 +58,9 @@ LONGEST = 2000
 def may_report(text: str) -> bool:
     """Whether ``text`` has one of the words or signs that every short report of a failure has."""
     lowered = text.lower()
-    if len(lowered) <= _FRONT:
-        return _occurs_in_short(lowered)
-    return _occurs_anywhere(lowered) or _occurs_in_front(lowered[:_FRONT])
+    if _occurs_anywhere(lowered) or _occurs_in_front(lowered[:_FRONT]) or _STATUS.search(lowered):
+        return True
+    return not lowered.isascii() and _SIGNS.search(lowered) is not None
 
 
 def may_be_read(text: str) -> bool:
