@@ -17,8 +17,8 @@ from typing import Final
 from tooltrace.core.records import Loss, Record
 from tooltrace.ingest.call_builder import ExternalCall, build_call, safe_name
 from tooltrace.ingest.files.reader import MALFORMED, Format, TraceFile
-from tooltrace.ingest.spans.span_records import SpanOrigin, to_span_record
 from tooltrace.ingest.transcripts import claude_code, codex
+from tooltrace.ingest.transcripts.model_spans import SafeNames, model_span
 from tooltrace.ingest.transcripts.session import Found, TranscriptFormat
 from tooltrace.otel.timestamps import EPOCH
 from tooltrace.recording.call_numbers import CallNumbers
@@ -35,7 +35,7 @@ _OTHER: Final = "others"
 
 def _read(agent: TranscriptFormat, source: TraceFile, settings: Settings) -> Iterator[Record]:
     """Yield the records of the lines beyond ``source.start``."""
-    reader, numbers = agent.reader(source.path), CallNumbers()
+    reader, numbers, names = agent.reader(source.path), CallNumbers(), SafeNames(settings.redaction)
     unknown: Counter[tuple[str, str]] = Counter()
     noted: list[str] = []
     for number, line in source.objects():
@@ -46,14 +46,14 @@ def _read(agent: TranscriptFormat, source: TraceFile, settings: Settings) -> Ite
             if source.is_new:
                 source.skip(number, f"a member has an unexpected value ({type(error).__name__})")
         if source.is_new:
-            yield from _records(found, settings, numbers)
+            yield from _records(found, settings, numbers, names)
             for kind in noted:
                 key = (reader.version or "unknown", kind)
                 unknown[key if key in unknown or len(unknown) < _MAX_KINDS else (key[0], _OTHER)] += 1
         noted.clear()
     may_go_on = time.time_ns() - source.path.stat().st_mtime_ns < OPEN_NS
     rest, source.waiting = reader.rest(may_go_on=may_go_on)
-    yield from _records(rest, settings, numbers)
+    yield from _records(rest, settings, numbers, names)
     # of the last line, so that the same file gives the same rows
     at = EPOCH + timedelta(microseconds=reader.last_ns // 1000)
     for (version, kind), count in unknown.items():
@@ -61,12 +61,12 @@ def _read(agent: TranscriptFormat, source: TraceFile, settings: Settings) -> Ite
         yield Loss(reason=UNKNOWN, count=count, at=at, detail=detail, service=agent.service)
 
 
-def _records(found: Iterable[Found], settings: Settings, numbers: CallNumbers) -> Iterator[Record]:
+def _records(found: Iterable[Found], settings: Settings, numbers: CallNumbers, names: SafeNames) -> Iterator[Record]:
     for each in found:
         if isinstance(each, ExternalCall):
             yield build_call(each, settings, numbers)
         else:
-            yield to_span_record(each, settings, SpanOrigin())
+            yield model_span(each, names)
 
 
 def _format(agent: TranscriptFormat) -> Format:

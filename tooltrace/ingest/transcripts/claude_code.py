@@ -22,16 +22,15 @@ from tooltrace.ingest.moments import moment_ns
 from tooltrace.ingest.transcripts.claude_code_results import read_result
 from tooltrace.ingest.transcripts.session import (
     Found,
+    ModelCall,
     Note,
     OpenCall,
     OpenCalls,
     TranscriptFormat,
-    Usage,
     cancelled,
     count_of,
     members_of,
     milliseconds_of,
-    model_call,
     span_of,
     text_of,
     trace_of,
@@ -39,6 +38,8 @@ from tooltrace.ingest.transcripts.session import (
 
 SERVICE: Final = "claude-code"
 _MAIN: Final = "main"
+_MCP: Final = "mcp__"
+"""Beginning of the name of a tool of an MCP server, which ``__`` separates from the server's."""
 
 _WITHOUT_CALLS: Final = frozenset(
     (
@@ -231,8 +232,8 @@ class ClaudeCodeReader:
             return
         agent, started_by = self._who(said.chain)
         attributes: dict[str, Any] = {"project": self._project, "branch": text_of(said.line.get("gitBranch"))}
-        if tool.startswith("mcp__"):
-            server, _, name = tool.removeprefix("mcp__").partition("__")
+        if tool.startswith(_MCP):
+            server, _, name = tool.removeprefix(_MCP).partition("__")
             attributes |= {"mcp.server.name": server, "mcp.tool.name": name}
         begun = members_of(arguments)
         if said.chain == _MAIN and isinstance(begun.get("prompt"), str):
@@ -285,9 +286,9 @@ class ClaudeCodeReader:
 
     def _result(self, said: _Message, block: dict[str, Any], call_id: str, *, alone: bool) -> ExternalCall:
         """Return the call that ``block`` ends. ``alone``: what the line says besides is about this call."""
-        line = said.line if alone else {}
+        line, tool = said.line if alone else {}, self._calls.tool_of(call_id)
         data = members_of(line.get("toolUseResult"))
-        result, how = read_result(line, block, data)
+        result, how = read_result(line, block, data, of_mcp=tool.startswith(_MCP))
         stated = (milliseconds_of(data.get(name)) for name in ("durationMs", "totalDurationMs"))
         return self._calls.answer(
             call_id, result, said.at_ns, how, ms=next((ms for ms in stated if ms is not None), None)
@@ -313,24 +314,22 @@ class ClaudeCodeReader:
             return []
         read, written = count_of(used.get("cache_read_input_tokens")), count_of(used.get("cache_creation_input_tokens"))
         agent, started_by = self._who(chain)
-        call = model_call(
-            SERVICE,
-            model=model,
+        call = ModelCall(
+            service=SERVICE,
             identity=answer.turn,
             trace_id=self._trace(chain),
-            parent=started_by,
-            session=self._session,
+            parent_span_id=started_by,
+            conversation_id=self._session,
             agent=agent,
+            model=model,
+            release=self.version,
             start_ns=answer.start_ns,
             end_ns=answer.last.at_ns,
-            usage=Usage(
-                input=count_of(used.get("input_tokens")) + read + written,
-                output=count_of(used.get("output_tokens")),
-                cache_read=read,
-                cache_write=written,
-                reasoning=count_of(members_of(used.get("output_tokens_details")).get("thinking_tokens")),
-            ),
-            version=self.version,
+            input=count_of(used.get("input_tokens")) + read + written,
+            output=count_of(used.get("output_tokens")),
+            cache_read=read,
+            cache_write=written,
+            reasoning=count_of(members_of(used.get("output_tokens_details")).get("thinking_tokens")),
         )
         return [call]
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from tooltrace.core.response import ResponseMeta, ToolResponse
 from tooltrace.ingest.transcripts.session import RETURNED, Ending, cancelled, declined, members_of, refused, text_of
 
+RULE: Final = "claude_code_flag"
+"""Rule of the results that the flag of Claude Code decides."""
+_BY_FLAG: Final = ResponseMeta(rule=RULE, rule_grade="certain")
 _ERROR: Final = re.compile(r"<tool_use_error>(.*)</tool_use_error>\s*", re.DOTALL)
 _NOT_RUN: Final = (
     ("Error: No such tool available", "NOT_FOUND"),
@@ -32,17 +36,24 @@ _STOPPED: Final = (
 )
 
 
-def read_result(line: dict[str, Any], block: dict[str, Any], data: dict[str, Any]) -> tuple[dict[str, Any], Ending]:
-    """Return the result ``block`` as the rules read it, and how its call ended.
+def read_result(
+    line: dict[str, Any], block: dict[str, Any], data: dict[str, Any], *, of_mcp: bool
+) -> tuple[Any, Ending]:
+    """Return the result of ``block`` for the rules to read, and how its call ended.
 
-    ``line``: the line of the block, or an empty one where it is about several calls. ``data``: what the tool returned to the program.
+    ``line``: the line of the block, or an empty one where it is about several calls. ``data``: what the tool returned to the
+    program. Of Claude Code's own tools, the flag decides: a file that Read returned may talk of errors. A tool of a server
+    may return its error as a text.
     """
     text = _text(block.get("content"))
     error = _ERROR.fullmatch(text)
     if error is not None:
         text = error[1]
         block = {**block, "content": text}
-    return _without_images(block), _ending(line, block, text, data)
+    how = _ending(line, block, text, data)
+    if how is not RETURNED or of_mcp or block.get("is_error") is True:
+        return _without_images(block), how
+    return ToolResponse(status="success", text=text, meta=_BY_FLAG), how
 
 
 def _ending(line: dict[str, Any], block: dict[str, Any], text: str, data: dict[str, Any]) -> Ending:

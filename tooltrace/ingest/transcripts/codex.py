@@ -22,16 +22,15 @@ from tooltrace.ingest.transcripts.codex_results import ending_of, output_text, r
 from tooltrace.ingest.transcripts.session import (
     Ending,
     Found,
+    ModelCall,
     Note,
     OpenCall,
     OpenCalls,
     TranscriptFormat,
-    Usage,
     cancelled,
     count_of,
     members_of,
     milliseconds_of,
-    model_call,
     text_of,
     trace_of,
 )
@@ -271,25 +270,21 @@ class CodexReader:
         self._answer = None
         if not used or not at_ns:
             return []
-        usage = Usage(
+        call = ModelCall(
+            service=SERVICE,
+            identity=f"{self._session} {response or ''} {at_ns}",
+            trace_id=trace_of(SERVICE, self._session, self._turn),
+            conversation_id=self._session,
+            agent=self._agent,
+            model=self._model,
+            release=self.version,
+            start_ns=begun,
+            end_ns=ended,
             input=count_of(used.get("input_tokens")),
             output=count_of(used.get("output_tokens")),
             cache_read=count_of(used.get("cached_input_tokens")),
             cache_write=count_of(used.get("cache_write_input_tokens")),
             reasoning=count_of(used.get("reasoning_output_tokens")),
-        )
-        call = model_call(
-            SERVICE,
-            model=self._model,
-            identity=f"{self._session} {response or ''} {at_ns}",
-            trace_id=trace_of(SERVICE, self._session, self._turn),
-            parent=None,
-            session=self._session,
-            agent=self._agent,
-            start_ns=begun,
-            end_ns=ended,
-            usage=usage,
-            version=self.version,
         )
         return [call]
 

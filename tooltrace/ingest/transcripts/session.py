@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from tooltrace.core.codes import BLOCKED
 from tooltrace.ingest.call_builder import NO_RESULT, ExternalCall, stable_id
 from tooltrace.normalize.exceptions.reader import ExceptionSummary
-from tooltrace.otel.span_data import SpanData
 from tooltrace.recording.cancellation import CANCELLED
 
-Found = ExternalCall | SpanData
+Found: TypeAlias = "ExternalCall | ModelCall"
 """A call of a tool, or a call of the model."""
 Note = Callable[[str], None]
 """Callback that receives what a reader does not know: the kind of a line, or of a part of one."""
@@ -120,6 +119,10 @@ class OpenCalls:
         """Whether the call waits for its result."""
         return isinstance(call_id, str) and call_id in self._open
 
+    def tool_of(self, call_id: str) -> str:
+        """Return the tool of a call that waits."""
+        return self._open[call_id].tool
+
     def follow(self, chain: str, turn: str | None) -> None:
         """Note that the conversation of ``chain`` went on with ``turn``."""
         latest = self._latest.get(chain, [])
@@ -178,56 +181,26 @@ def trace_of(service: str, *parts: str | None) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """Tokens of one model call."""
+class ModelCall:
+    """One call of the model, and its tokens."""
 
+    service: str
+    identity: str
+    """What tells it from the other model calls of the agent."""
+    trace_id: int
+    parent_span_id: int | None = None
+    conversation_id: str | None
+    agent: str | None
+    model: str | None
+    release: str | None
+    start_ns: int
+    end_ns: int
     input: int
     """Tokens of the whole input, with those that were read from the cache or written to it."""
     output: int
     cache_read: int = 0
     cache_write: int = 0
     reasoning: int = 0
-
-
-def model_call(
-    service: str,
-    *,
-    model: str | None,
-    identity: str,
-    trace_id: int,
-    parent: int | None,
-    session: str | None,
-    agent: str | None,
-    start_ns: int,
-    end_ns: int,
-    usage: Usage,
-    version: str | None,
-) -> SpanData:
-    """Return the span of a model call, as the GenAI conventions describe it."""
-    attributes: dict[str, Any] = {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.request.model": model,
-        "gen_ai.conversation.id": session,
-        "gen_ai.agent.name": agent,
-        "gen_ai.usage.input_tokens": usage.input,
-        "gen_ai.usage.output_tokens": usage.output,
-        "gen_ai.usage.cache_read.input_tokens": usage.cache_read or None,
-        "gen_ai.usage.cache_creation.input_tokens": usage.cache_write or None,
-        "gen_ai.usage.reasoning.output_tokens": usage.reasoning or None,
-    }
-    return SpanData(
-        name=f"chat {model}" if model else "chat",
-        trace_id=f"{trace_id:032x}",
-        span_id=f"{stable_id(8, service, 'model', identity):016x}",
-        parent_span_id=None if parent is None else f"{parent:016x}",
-        kind="client",
-        start_ns=start_ns,
-        end_ns=max(end_ns, start_ns),
-        attributes={name: value for name, value in attributes.items() if value is not None},
-        resource={"service.name": service, **({"service.version": version} if version else {})},
-        scope=service,
-        scope_version=version,
-    )
 
 
 def text_of(value: Any) -> str | None:
