@@ -57,7 +57,7 @@ def mutated(value: Any, choose: random.Random) -> Any:
     return choose.choice(HOSTILE)
 
 
-@pytest.mark.parametrize("turns", [300, pytest.param(30_000, marks=pytest.mark.simulations)])
+@pytest.mark.parametrize("turns", [300, pytest.param(3_000, marks=pytest.mark.simulations)])
 @pytest.mark.parametrize(("make", "first"), [(claude, None), (codex, test_codex.BEGIN[0])], ids=["claude", "codex"])
 def test_every_line_is_accounted_for(tmp_path, make, first, turns):
     choose = random.Random(46)
