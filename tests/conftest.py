@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import itertools
 import os
 import signal
 import subprocess
@@ -32,6 +33,7 @@ from tooltrace.store.files.paths import StorePaths
 from tooltrace.store.journal.line_format import decode
 
 Calls = Callable[[], list[ToolCall]]
+NUMBERS = itertools.count(1)
 SCREEN = {"width": 1280, "height": 900}
 PATIENCE_MS = 600_000
 """How long a browser waits for what a test expects: a busy machine may take long, and a wait that succeeds costs nothing."""
@@ -104,11 +106,17 @@ def copied_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def unconfigured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the stores that no test names: a ``tmp_path`` for each test would take a tenth of the time."""
+    return tmp_path_factory.mktemp("unconfigured")
+
+
 @pytest.fixture(autouse=True)
-def strict(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def strict(monkeypatch: pytest.MonkeyPatch, unconfigured: Path) -> None:
     """A fault of the recorder fails the test; nothing is written beside the test's own files; a busy store is waited for."""
     monkeypatch.setattr(faults_module, "raise_faults", True)
-    monkeypatch.setenv("TOOLTRACE_STORE", str(tmp_path / "unconfigured.duckdb"))
+    monkeypatch.setenv("TOOLTRACE_STORE", str(unconfigured / f"{next(NUMBERS)}.duckdb"))
     monkeypatch.setenv("TOOLTRACE_WAIT", "900")  # a process that folds may be slow on a busy machine
     monkeypatch.delenv("COLUMNS", raising=False)  # which the workers of parallel runs have
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +18,7 @@ from tooltrace.cli.live_rows import RunningFollower
 from tooltrace.core.records import Begun
 from tooltrace.redact.snapshot import Json
 from tooltrace.store.files.paths import StorePaths
+from tooltrace.store.journal import journal_names
 from tooltrace.store.journal.line_format import encode
 from tooltrace.store.journal.writer import Journal
 
@@ -32,8 +34,9 @@ def begun(number: int, *, ago: float = 86_400 + 3.5 * 3600, **given: Any) -> Beg
 
 
 @pytest.fixture
-def journal(where: Path) -> Iterator[Journal]:
-    """The journal of a process that lives."""
+def journal(where: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Journal]:
+    """The journal of a process that lives, and has for a week."""
+    monkeypatch.setattr(journal_names, "_LOADED_AT", int((time.time() - 7 * 86_400) * 1000))
     made = Journal(StorePaths.of(where).journal)
     yield made
     made.close()
