@@ -23,6 +23,14 @@ def covering(*axes: Sequence[Any]) -> list[ParameterSet]:
     ]
 
 
+def every_fifth(values: Sequence[Any]) -> list[ParameterSet]:
+    """Return all ``values``, of which each fifth stands without the marker ``simulations``."""
+    return [
+        pytest.param(value, marks=[pytest.mark.simulations] if number % 5 else [])
+        for number, value in enumerate(values)
+    ]
+
+
 def _flat(axes: Sequence[Sequence[Any]], places: Sequence[int]) -> list[Any]:
     values = [axis[place] for axis, place in zip(axes, places, strict=True)]
     return [part for value in values for part in (value if isinstance(value, tuple) else (value,))]

@@ -18,7 +18,7 @@ def history(rng, *parts, rhythm=0.0):
 
 
 @pytest.mark.parametrize("parts", [[(0.0, 300)], [(0.01, 1000)], [(0.05, 1000)], [(0.3, 1000)]], ids=str)
-@pytest.mark.parametrize("rhythm", [0.0, 0.9])
+@pytest.mark.parametrize("rhythm", [0.0, pytest.param(0.9, marks=pytest.mark.simulations)])
 def test_a_constant_rate_has_no_change(parts, rhythm):
     rng = np.random.default_rng(1)
     states = [find_state(*history(rng, *parts, rhythm=rhythm)) for _ in range(100)]
