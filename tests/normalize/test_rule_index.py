@@ -99,11 +99,9 @@ def test_the_texts_of_every_collection_read_the_same_without_the_quick_test(with
     assert [text for text in read if read[text] and not may_be_read(text)] == []
 
 
-@pytest.mark.parametrize("phrase", sorted(FAILURES))
-def test_every_phrase_of_a_failure_passes_the_quick_test(phrase: str) -> None:
-    assert may_be_read(phrase)
-    assert may_be_read(phrase.replace(" ", "_"))
-    assert may_be_read(phrase.replace(" ", "-").upper())
+def test_every_phrase_of_a_failure_passes_the_quick_test() -> None:
+    spelt = (text for one in FAILURES for text in (one, one.replace(" ", "_"), one.replace(" ", "-").upper()))
+    assert [text for text in spelt if not may_be_read(text)] == []
 
 
 def test_the_index_of_the_built_in_rules_is_made_once() -> None:

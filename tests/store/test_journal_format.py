@@ -7,6 +7,7 @@ import math
 import zlib
 from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
+from itertools import product
 from typing import Any
 
 import pytest
@@ -43,14 +44,13 @@ def test_any_finite_number_is_read_as_it_is_and_others_are_unknown(call: Any, od
     assert repr(found.duration_ms) == repr(odd if math.isfinite(odd) else None)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("year", [1, 1969, 2026, 9999])
 @pytest.mark.parametrize("zone", ["", "Z", "+00:00", "+02:00", "-11:30"])
-@pytest.mark.parametrize("fraction", ["", ".5", ".678901"])
-def test_a_time_is_read_as_utc(year: int, zone: str, fraction: str) -> None:
-    written = f"{year:04}-06-02T03:04:05{fraction}{zone}"
-    at = datetime.fromisoformat(written)
-    line = _sealed(f'"kind":"loss","reason":"r","count":1,"at":"{written}"}}'.encode())
-    assert decode(line).at == (at if at.tzinfo else at.replace(tzinfo=UTC))  # type: ignore[union-attr]
+def test_a_time_is_read_as_utc(zone: str) -> None:
+    for year, fraction in product([1, 1969, 2026, 9999], ["", ".5", ".678901"]):
+        written = f"{year:04}-06-02T03:04:05{fraction}{zone}"
+        at = datetime.fromisoformat(written)
+        line = _sealed(f'"kind":"loss","reason":"r","count":1,"at":"{written}"}}'.encode())
+        assert decode(line).at == (at if at.tzinfo else at.replace(tzinfo=UTC))  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
