@@ -13,10 +13,10 @@ import pytest
 from tooltrace.cli import cli
 from tooltrace.core.records import Outcome
 
-FILE_ARGUMENTS = {"import", "backup", "restore", "merge"}
-"""Commands whose arguments are files: they take the store as an option only."""
+OPTION_ONLY = {"import", "backup", "restore", "merge", "check", "claude", "codex"}
+"""Commands that take the store as an option only: their arguments are files, or they work in a folder of another program."""
 NO_STORE = {"columns"}
-FORMATS = {"table", "json", "csv", "markdown", "html", "text", "dot", "mermaid"}
+FORMATS = {"table", "json", "csv", "markdown", "html", "text", "dot", "mermaid", "junit"}
 
 
 def leaves(command: click.Group) -> Iterator[click.Command]:
@@ -40,8 +40,10 @@ def test_every_command_with_a_local_store_takes_it_as_its_last_argument():
         if isinstance(command, click.Group) or name in NO_STORE:
             continue
         assert option(command, "--store"), name
-        last = [param for param in command.params if isinstance(param, click.Argument)][-1]
-        assert (last.make_metavar(click.Context(command)) == "[STORE]") == (name not in FILE_ARGUMENTS), name
+        arguments = [
+            one.make_metavar(click.Context(command)) for one in command.params if isinstance(one, click.Argument)
+        ]
+        assert (arguments[-1:] == ["[STORE]"]) == (name not in OPTION_ONLY), name
 
 
 def test_formats_have_the_same_names_on_every_command():
