@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "tool_rate(success=0.9, risk=0.05, runs=(5, 60)): repeat the test until its rate of success is shown to be above or "
-        "below `success`, with at most `risk` wrong verdicts, or until the larger number of runs.",
+        "below `success`, wrong with a probability of at most `risk`, or until the larger number of runs.",
     )
 
 

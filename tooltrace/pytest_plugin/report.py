@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import shutil
 import tempfile
 from collections.abc import Iterable
@@ -29,7 +31,8 @@ def write_report(stores: Iterable[Path], file: Path) -> str:
                 for name in () if paths.database.exists() else paths.journals():
                     shutil.copy(paths.journal / name, into.journal / name)
             merge([paths.database for paths in found if paths.database.exists()], into)
-            cli.main(["report", "--store", str(into.database), "-o", str(file)], standalone_mode=False)
+            with contextlib.redirect_stderr(io.StringIO()):  # its progress
+                cli.main(["report", "--store", str(into.database), "-o", str(file)], standalone_mode=False)
         except click.ClickException as error:
             return f"{file} was not written: {error.format_message()}"
         except (OSError, TooltraceError) as error:
