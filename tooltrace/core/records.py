@@ -34,17 +34,9 @@ __all__ = [
 ]
 
 ENDINGS: Final = (
-    "returned",
-    "raised",
-    "cancelled",
-    "abandoned",
-    "paused",
-    "declined",
-    "expired",
-    "lost",
-    "refused",
+    "returned", "raised", "cancelled", "abandoned", "paused", "declined", "expired", "lost", "refused",
     "handed_over",
-)
+)  # fmt: skip
 """The values of ``ToolCall.ending``."""
 
 

@@ -68,7 +68,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 REPLACE_SECONDS = 30.0
 """Seconds for which ``configure`` waits for the queue of the previous recorder; the rest is counted as lost."""
 STALL_SECONDS = 10.0
-"""Seconds for which a query waits for a queue without progress: of CPU time of the process, or of sleep."""
+"""Seconds for which a query waits for a queue that no record leaves."""
 _lock = ForkSafeLock()  # reentrant: a signal handler may make a first call while this thread is making one
 _given: dict[str, Any] = {}
 """The options of all calls of ``configure``, of each the last value."""

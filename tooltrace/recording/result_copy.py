@@ -113,16 +113,8 @@ def _apply_live_rules(result: Any, attempt: Attempt) -> ToolResponse | None:
     return apply_rules(result, attempt.rules) if _has_live_rule(attempt.rules) else None
 
 
-_checked: tuple[tuple[Rule, ...], bool] = ((), False)
-"""The rules of the last call, and whether one of them is live: most calls have the same rules."""
-
-
 def _has_live_rule(rules: tuple[Rule, ...]) -> bool:
-    global _checked  # noqa: PLW0603 - replaced as a whole, so that threads need no lock
-    checked = _checked
-    if checked[0] is not rules:
-        checked = _checked = (rules, any(rule.live for rule in rules))
-    return checked[1]
+    return any(rule.live for rule in rules)
 
 
 def _cut_result(attempt: Attempt, value: Snapshot) -> Snapshot:

@@ -28,7 +28,7 @@ from tooltrace.recording.record_builder import build_begun
 from tooltrace.recording.running_calls import RunningCalls
 from tooltrace.recording.settings import Settings
 from tooltrace.recording.sinks import notify
-from tooltrace.recording.worker_state import FlushAction, Flushes, QueueWait, Slot, Stall, ThreadState, WorkerState
+from tooltrace.recording.worker_state import FlushAction, Flushes, QueueWait, Slot, ThreadState, WorkerState
 from tooltrace.recording.writer import Writer
 
 if TYPE_CHECKING:
@@ -172,15 +172,19 @@ class Worker:
         return self.flushes.end(action, self.state, timeout, written=written)
 
     def wait_until_written(self, patience: float) -> bool:
-        """Wait until all items that were queued before are written, for as long as the queue makes progress.
+        """Wait until all items that were queued before are written, while one leaves the queue every ``patience`` seconds.
 
-        Returns False where the queue is stuck, as ``Stall`` decides with ``patience``, and where the disk refuses writes.
+        Returns False where none does, and where the disk refuses writes.
         """
-        stall = Stall(patience)
-        return self.wait_for_queue(stall.turn_seconds, stall) and not self._writer.waiting
+        left = -1
+        while left != self._dequeued:
+            left = self._dequeued
+            if self.wait_for_queue(patience):
+                return not self._writer.waiting
+        return False
 
-    def wait_for_queue(self, timeout: float | None, stall: Stall | None = None) -> bool:
-        """Wait until the items queued before have left the queue, for ``timeout`` seconds; again and again with ``stall``.
+    def wait_for_queue(self, timeout: float | None) -> bool:
+        """Wait ``timeout`` seconds until the items queued before have left the queue.
 
         Unlike ``flush``, it leaves what was lost to the next ``flush`` of the application.
         """
@@ -194,12 +198,10 @@ class Worker:
         wait = QueueWait(len(self._queue) + self._dequeued, queue.SimpleQueue())
         self._waits.append(wait)
         self._wake(_WRITE_NOW)
-        while True:
-            try:
-                return wait.reply.get(timeout=timeout)
-            except queue.Empty:
-                if stall is None or stall.is_over(self._dequeued):
-                    return False
+        try:
+            return wait.reply.get(timeout=timeout)
+        except queue.Empty:
+            return False
 
     @property
     def unwritten(self) -> int:

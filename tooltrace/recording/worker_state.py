@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
 from tooltrace.core.plural import format_count
 
@@ -51,50 +51,6 @@ class QueueWait(NamedTuple):
     """Number of items that have left the queue once those are written."""
     reply: queue.SimpleQueue[bool]
     """Where the thread answers: true for written, false where it ended."""
-
-
-class Stall:
-    """Tells a queue that is stuck from one that a busy machine gives no time.
-
-    The clock cannot: a thread may wait long for a core. A stuck queue makes no progress although the other threads used
-    ``patience`` seconds of CPU time, or although they slept for that long: then a write or a redaction does not return.
-    An object serves one waiting thread.
-    """
-
-    _TURNS: Final = 50
-    _ASLEEP: Final = 0.005
-    """Share of CPU time below which the other threads sleep: one that starves uses more."""
-
-    def __init__(self, patience: float) -> None:
-        self._patience = patience
-        self.turn_seconds = patience / self._TURNS
-        """Seconds between two calls of ``is_over``."""
-        self._begin(progress=-1)
-
-    def _begin(self, progress: int) -> None:
-        self._progress, self._began = progress, self._used()
-        self._begin_window(self._began)
-
-    @staticmethod
-    def _used() -> float:
-        return time.process_time() - time.thread_time()
-
-    def _begin_window(self, now: float) -> None:
-        # counted in turns, so that a process that was stopped has not waited meanwhile
-        self._window, self._turns = now, 0
-
-    def is_over(self, progress: int) -> bool:
-        """Return whether the queue is stuck, after one more turn. ``progress``: the number of items that have left it."""
-        if progress != self._progress:
-            self._begin(progress)
-        self._turns += 1
-        if self._turns < self._TURNS:
-            return False
-        now = self._used()
-        if now - self._began >= self._patience or now - self._window < self._ASLEEP * self._patience:
-            return True
-        self._begin_window(now)
-        return False
 
 
 class WorkerState(NamedTuple):

@@ -9,15 +9,9 @@ from typing import Any, Final
 from tooltrace.store.result import QueryResult
 
 MEASURES: Final = (
-    "failure_rate",
-    "call_failure_rate",
-    "cut_off_share",
-    "p50",
-    "p95",
-    "attempts_per_call",
-    "accuracy",
+    "failure_rate", "call_failure_rate", "cut_off_share", "p50", "p95", "attempts_per_call", "accuracy",
     "confidence_gap",
-)
+)  # fmt: skip
 """The measures of the query ``compare``."""
 LATENCY: Final = frozenset({"p50", "p95"})
 """Measures in milliseconds, which fail only beyond a least change."""

@@ -113,13 +113,9 @@ def audit_matrix(section: SectionResult, tools: list[str], words: Translations) 
 
 _MODULES = ("zone", "numbers", "chart_parts", "time_marks", "time_selection", "timeline", "charts", "sparks", "sort")
 _STYLES = (
-    "styles/tooltrace.css",
-    "styles/verdict.css",
-    "styles/time.css",
-    "styles/compare.css",
-    "report/report.css",
+    "styles/tooltrace.css", "styles/verdict.css", "styles/time.css", "styles/compare.css", "report/report.css",
     "report/print.css",
-)
+)  # fmt: skip
 _CHART_ROWS = 2000
 
 

@@ -47,19 +47,9 @@ HEADERS = {
 """Security headers: no inline scripts, no inline styles, no foreign resources."""
 
 _PARTS = (
-    "/panel/",
-    "/data/",
-    "/tiles",
-    "/tools",
-    "/verdict",
-    "/options/",
-    "/calls/",
-    "/question/",
-    "/compare/",
-    "/loops",
-    "/conversations/",
-    "/find/",
-)
+    "/panel/", "/data/", "/tiles", "/tools", "/verdict", "/options/", "/calls/", "/question/", "/compare/",
+    "/loops", "/conversations/", "/find/",
+)  # fmt: skip
 """Paths whose answers are parts of pages, and which a person never opens from a link."""
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})

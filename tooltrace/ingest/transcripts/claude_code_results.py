@@ -27,13 +27,9 @@ _BLOCKED: Final = re.compile(
 """Beginning of the message of a call that a rule, a mode or a hook blocked."""
 _REJECTED: Final = ("The user doesn't want to proceed with this tool use", "The user doesn't want to take this action")
 _STOPPED: Final = (
-    "[Request interrupted",
-    "Sibling tool call errored",
-    "Cancelled:",
-    "Tool permission request aborted",
-    "[Tool call",
-    "[This turn ended",
-)
+    "[Request interrupted", "Sibling tool call errored", "Cancelled:", "Tool permission request aborted",
+    "[Tool call", "[This turn ended",
+)  # fmt: skip
 
 
 def read_result(

@@ -29,15 +29,9 @@ _ENDED_BY = lazy(
 
 
 _GAVE_UP_IN = (
-    "fatal: ",
-    "E: ",
-    "error: subprocess-exited",
-    "npm error ",
-    "npm ERR! ",
-    "wget: unable",
-    "ERROR: failed to solve",
-    "CMake Error at ",
-)
+    "fatal: ", "E: ", "error: subprocess-exited", "npm error ", "npm ERR! ", "wget: unable",
+    "ERROR: failed to solve", "CMake Error at ",
+)  # fmt: skip
 """Beginnings of a line in which a program gives up; advice may follow."""
 
 _REPORTED = lazy(

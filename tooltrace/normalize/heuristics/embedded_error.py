@@ -23,18 +23,8 @@ from tooltrace.normalize.terms import lookup_code, snake_case
 
 _HOLDERS = frozenset({"data", "result", "results", "output", "response", "message"})
 _SENTENCES = (
-    "error",
-    "error_message",
-    "message",
-    "msg",
-    "detail",
-    "details",
-    "reason",
-    "errmsg",
-    "note",
-    "text",
-    "result",
-)
+    "error", "error_message", "message", "msg", "detail", "details", "reason", "errmsg", "note", "text", "result",
+)  # fmt: skip
 """Members that may hold the tool's report of a failure in words."""
 _NOT_BESIDE = frozenset(
     {"level", "severity", "logger", "line", "from", "to", "subject", "author", "ts", "sender", "role", "valid"}

@@ -20,16 +20,8 @@ from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import http_status, lookup_code, snake_case
 
 MESSAGES = (
-    "message",
-    "msg",
-    "error_message",
-    "errmsg",
-    "detail",
-    "error_description",
-    "description",
-    "reason",
-    "details",
-)
+    "message", "msg", "error_message", "errmsg", "detail", "error_description", "description", "reason", "details",
+)  # fmt: skip
 """Members that hold an error's message, the likeliest first."""
 
 DATA = frozenset({"data", "result", "results", "output", "outputs", "content", "response", "value", "items"})
@@ -112,17 +104,8 @@ _NAMES = (
 _CHOICES = ("available_", "supported_", "allowed_", "accepted_", "possible_", "known_", "suggested_")
 """Beginnings of the names of members that list what would have been right."""
 _MESSAGE_MEMBERS = (
-    "message",
-    "msg",
-    "detail",
-    "description",
-    "reason",
-    "error_message",
-    "title",
-    "text",
-    "faultstring",
-    "error",
-)
+    "message", "msg", "detail", "description", "reason", "error_message", "title", "text", "faultstring", "error",
+)  # fmt: skip
 _OF_A_FINDING = frozenset({"line", "lineno", "column", "col", "severity", "rule", "rule_id", "file", "filename", "row"})
 """Members of a linter's or compiler's finding; findings are the tool's answer, not its error."""
 _WELL = frozenset({"ok", "success", "succeeded", "completed", "done", "running", "pending", "active", "partial"})

@@ -25,17 +25,8 @@ _WEAK = ("successful", "is_successful", "successfull")
 They count only if ``data`` and ``error`` stand beside them, as in Composio's results.
 """
 _MESSAGES = (
-    "error",
-    "error_message",
-    "message",
-    "msg",
-    "reason",
-    "detail",
-    "details",
-    "description",
-    "errors",
-    "stderr",
-)
+    "error", "error_message", "message", "msg", "reason", "detail", "details", "description", "errors", "stderr",
+)  # fmt: skip
 _DATA = ("data", "result", "results", "output", "value", "payload")
 _DETAILS = {
     "code": ("code", "error_code", "status_code"),

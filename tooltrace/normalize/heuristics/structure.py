@@ -34,19 +34,9 @@ from tooltrace.normalize.rule import Matches, ResultView, builtin
 from tooltrace.normalize.terms import guess_code_from_message, http_status, lookup_code, snake_case
 
 _ERRORS = (
-    "error",
-    "errors",
-    "user_errors",
-    "non_field_errors",
-    "error_messages",
-    "error_summary",
-    "err",
-    "exception",
-    "fault",
-    "error_message",
-    "error_msg",
-    "errmsg",
-)
+    "error", "errors", "user_errors", "non_field_errors", "error_messages", "error_summary", "err", "exception",
+    "fault", "error_message", "error_msg", "errmsg",
+)  # fmt: skip
 _STATES = ("status", "state", "result", "outcome", "type")
 _STATUSES = ("status_code", "http_status", "http_code", "status", "code", "error_code", "statuscode")
 _CODES = ("code", "error_code", "err_code", "errcode", "errno", "status_code", "error_type", "name", "reason", "type")

@@ -39,14 +39,9 @@ _HOSTED = {
 """Codes for the ``error_code`` of Anthropic's own tools, where the table of codes does not have that name."""
 _RESULTS = ("tool_result", "mcp_tool_result", "user.tool_result")
 _CALL_OUTPUTS = (
-    "function_call_output",
-    "custom_tool_call_output",
-    "computer_call_output",
-    "shell_call_output",
-    "local_shell_call_output",
-    "apply_patch_call_output",
-    "mcp_call",
-)
+    "function_call_output", "custom_tool_call_output", "computer_call_output", "shell_call_output",
+    "local_shell_call_output", "apply_patch_call_output", "mcp_call",
+)  # fmt: skip
 _GEMINI = ("id", "name", "response", "parts", "scheduling", "willContinue", "will_continue")
 _BEDROCK = ("toolUseId", "content", "status")
 _UNREAD = {"rule_grade": "unread"}

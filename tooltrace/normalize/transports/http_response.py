@@ -21,15 +21,10 @@ from tooltrace.normalize.terms import SPENT_QUOTA
 from tooltrace.normalize.transports.http_status import lower_headers, of_status
 
 KINDS: tuple[str, ...] = (
-    "httpx.Response",
-    "httpx2.Response",
-    "requests.models.Response",
-    "niquests.models.Response",
-    "aiohttp.client_reqrep.ClientResponse",
-    "http.client.HTTPResponse",
-    "urllib3.response.BaseHTTPResponse",
+    "httpx.Response", "httpx2.Response", "requests.models.Response", "niquests.models.Response",
+    "aiohttp.client_reqrep.ClientResponse", "http.client.HTTPResponse", "urllib3.response.BaseHTTPResponse",
     "urllib3.response.HTTPResponse",
-)
+)  # fmt: skip
 
 _MOST = 1 << 20
 """Maximum bytes of a body that are read."""

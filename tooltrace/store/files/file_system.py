@@ -11,29 +11,11 @@ from tooltrace.store.files.paths import StorePaths
 
 MOUNTS: Final = Path("/proc/self/mountinfo")
 """Linux's table of mounted file systems. On other systems, no file system is recognised."""
-NETWORK: Final = frozenset(
-    [
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb3",
-        "smbfs",
-        "afs",
-        "ceph",
-        "lustre",
-        "gpfs",
-        "beegfs",
-        "glusterfs",
-        "fuse.glusterfs",
-        "fuse.ceph",
-        "fuse.sshfs",
-        "fuse.s3fs",
-        "fuse.gcsfuse",
-        "fuse.rclone",
-        "fuse.mount-s3",
-        "fuse.blobfuse2",
-    ]
-)
+NETWORK: Final = frozenset([
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "lustre", "gpfs", "beegfs", "glusterfs",
+    "fuse.glusterfs", "fuse.ceph", "fuse.sshfs", "fuse.s3fs", "fuse.gcsfuse", "fuse.rclone", "fuse.mount-s3",
+    "fuse.blobfuse2",
+])  # fmt: skip
 
 
 def network_file_system(folder: Path) -> str | None:

@@ -91,23 +91,9 @@ ASSUMED_ADDRESS_SPACE = 4096 * MIB
 A lower value would make the process fail before the query runs."""
 _BATCH = 512
 _NEVER_FORMULAS = (
-    "BOOLEAN",
-    "TINYINT",
-    "SMALLINT",
-    "INTEGER",
-    "BIGINT",
-    "HUGEINT",
-    "UTINYINT",
-    "USMALLINT",
-    "UINTEGER",
-    "UBIGINT",
-    "UHUGEINT",
-    "FLOAT",
-    "DOUBLE",
-    "DECIMAL",
-    "DATE",
-    "TIME",
-)
+    "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
+    "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIME",
+)  # fmt: skip
 """How the names of types begin whose values are numbers, times or truth values as text."""
 
 
