@@ -24,6 +24,8 @@ from tooltrace.wording.i18n import Translations
 from tooltrace.wording.sentences import as_text
 
 _TOOLS = 8
+_COMMANDS = 6
+_COMMAND_COLUMNS = ("command", "failures", "attempts", "rate", "low", "high", "code", "worked", "worked_next")
 _FINDINGS = 8
 """Findings that are printed; the others are counted."""
 _COLUMNS = ("tool", "failed_calls", "cut_off", "calls", "rate", "low", "high", "p95", "code", "message")
@@ -43,8 +45,8 @@ def state(*, since: str | None, until: str | None, store: StoreBackend) -> None:
     show_state(store, since=since, until=until)
 
 
-def show_state(store: StoreBackend, *, since: str | None, until: str | None) -> None:
-    """Print which tools of ``store`` fail, since when and why, and what to run next."""
+def show_state(store: StoreBackend, *, since: str | None, until: str | None, commands: bool = False) -> None:
+    """Print which tools of ``store`` fail, since when and why, and what to run next; ``commands``: also which shell commands."""
     words = Translations("en")
     try:
         window = history_window(store, since=since, until=until)
@@ -62,7 +64,9 @@ def show_state(store: StoreBackend, *, since: str | None, until: str | None) -> 
     if len(found) > _FINDINGS:
         click.echo(f"… and {len(found) - _FINDINGS:,} more: {program()} findings")
     if ranking.rows:
-        _print_ranking(ranking)
+        _print_table(ranking, "ranking", _COLUMNS, _TOOLS, "more tools")
+    if commands and (failing := query_store(store, "commands", **params)).rows:
+        _print_table(failing, "commands", _COMMAND_COLUMNS, _COMMANDS, "more commands: tooltrace query commands")
     given = {"since": since, "until": until}
     chosen = "".join(f" --{name} {shlex.quote(text)}" for name, text in given.items() if text)
     _print_commands(_next(found, ranking, chosen), store)
@@ -79,15 +83,16 @@ def _summary(summary: Summary, words: Translations) -> str:
     return f"{' and '.join(counted)}: {seen}" if counted else seen
 
 
-def _print_ranking(ranking: QueryResult) -> None:
+def _print_table(result: QueryResult, name: str, columns: tuple[str, ...], most: int, rest: str) -> None:
+    """Print the first rows of ``result``, of the query ``name``; ``rest``: what the others are."""
     from tooltrace.cli.table import console, write_table
     from tooltrace.cli.table_layout import choose
 
-    positions = [ranking.columns.index(name) for name in _COLUMNS]
-    short = limited(with_columns_at(ranking, positions), _TOOLS)
-    write_table(short, choose(short, important=find("ranking").header.important, width=console().width))
-    if len(ranking.rows) > _TOOLS:
-        click.echo(f"… and {len(ranking.rows) - _TOOLS:,} more tools")
+    positions = [result.columns.index(column) for column in columns]
+    short = limited(with_columns_at(result, positions), most)
+    write_table(short, choose(short, important=find(name).header.important, width=console().width))
+    if len(result.rows) > most:
+        click.echo(f"… and {len(result.rows) - most:,} {rest}")
 
 
 def _next(found: list[Finding], ranking: QueryResult, window: str) -> list[str]:

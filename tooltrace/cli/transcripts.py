@@ -85,7 +85,7 @@ def _command(agent: Agent) -> click.Command:
         assert settings.store is not None
         opened = open_store(settings.store)
         _say(agent, files, _import(agent, files, settings, opened))
-        show_state(opened, since=since, until=None)
+        show_state(opened, since=since, until=None, commands=True)
 
     return command
 

@@ -50,6 +50,7 @@ def test_only_what_is_new_is_imported(home, run):
     assert "1 new call in 1 of 1 transcript" in said
     assert "1 × claude-code 2.1.332: lines of the type psi" in said
     assert "Bash" in said
+    assert "make" in said  # the command
     assert "0 new calls in 0 of 1 transcript" in run()[1]
     with path.open("a") as file:
         file.write(json.dumps(asks(3, "toolu_2")) + "\n" + json.dumps(answers(4, "toolu_2", "ok")) + "\n")

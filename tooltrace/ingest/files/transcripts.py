@@ -19,7 +19,7 @@ from tooltrace.ingest.call_builder import ExternalCall, build_call, safe_name
 from tooltrace.ingest.files.reader import MALFORMED, Format, TraceFile
 from tooltrace.ingest.transcripts import claude_code, codex
 from tooltrace.ingest.transcripts.model_spans import SafeNames, model_span
-from tooltrace.ingest.transcripts.session import Found, TranscriptFormat
+from tooltrace.ingest.transcripts.session import UNIQUE_ID, Found, TranscriptFormat
 from tooltrace.otel.timestamps import EPOCH
 from tooltrace.recording.call_numbers import CallNumbers
 from tooltrace.recording.settings import Settings
@@ -64,7 +64,8 @@ def _read(agent: TranscriptFormat, source: TraceFile, settings: Settings) -> Ite
 def _records(found: Iterable[Found], settings: Settings, numbers: CallNumbers, names: SafeNames) -> Iterator[Record]:
     for each in found:
         if isinstance(each, ExternalCall):
-            yield build_call(each, settings, numbers)
+            # an id that is used once needs no comparison with the calls before
+            yield build_call(each, settings, None if each.call_id and len(each.call_id) >= UNIQUE_ID else numbers)
         else:
             yield model_span(each, names)
 

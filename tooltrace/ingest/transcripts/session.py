@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -17,7 +18,7 @@ Found: TypeAlias = "ExternalCall | ModelCall"
 Note = Callable[[str], None]
 """Callback that receives what a reader does not know: the kind of a line, or of a part of one."""
 
-_UNIQUE_ID: Final = 20
+UNIQUE_ID: Final = 20
 """Length from which an id of a call is unique among all sessions: those of the providers are random, a local model counts."""
 
 
@@ -169,12 +170,14 @@ class OpenCalls:
         )
 
 
+@lru_cache(maxsize=1024)
 def span_of(service: str, session: str | None, call_id: str, occurrence: int = 0) -> int:
     """Return the span id of a call: the same in every file that has it, also where a session was copied when it was resumed."""
-    where = None if len(call_id) >= _UNIQUE_ID else session
+    where = None if len(call_id) >= UNIQUE_ID else session
     return stable_id(8, service, where, call_id, *((occurrence,) if occurrence else ()))
 
 
+@lru_cache(maxsize=1024)
 def trace_of(service: str, *parts: str | None) -> int:
     """Return the trace id of a session, or of one prompt in it."""
     return stable_id(16, service, *parts)
