@@ -14,6 +14,7 @@ QueryName = Literal[
     "call",
     "call_gates",
     "changes",
+    "commands",
     "compare",
     "confidence_bands",
     "conversation_calls",
