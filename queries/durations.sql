@@ -17,11 +17,12 @@
 --   failures  count  attempts in the range with status 'error'
 --   cut_off   aside  attempts that were cut off after a duration in the range: by a deadline, or a stream left before its first item
 --   share     share  n / attempts of the group
+--   total_ms  ms     time of the finished attempts in the range
 -- verdict: max(n) Most attempts of {group} took {from_ms} to {to_ms}: {n} of them ({share}).
 -- next: query latency --tool {tool}
 -- reasoner: durations
 SELECT {by}, step, power(10, step / 10.0) AS from_ms, power(10, (step + 1) / 10.0) AS to_ms, count(*) FILTER (WHERE finished) AS n, count(*) FILTER (WHERE failed) AS failures,
-    count(*) FILTER (WHERE cut_off) AS cut_off
+    count(*) FILTER (WHERE cut_off) AS cut_off, sum(CASE WHEN finished THEN ms END) AS total_ms
 FROM (
     -- below a microsecond is a microsecond
     SELECT *, floor(round(10 * log10(greatest(ms, 1e-3)), 9)) AS step

@@ -74,7 +74,8 @@ def main() -> int:
         ledger.burst(CALLS)
         bursts += 1
         if bursts % MAINTENANCE_EVERY == 0:
-            prune(ledger.store, PrunePolicy(before=datetime.now(UTC) + timedelta(days=2)))
+            later = datetime.now(UTC) + timedelta(days=2)
+            prune(ledger.store, PrunePolicy(before=later, rows_before=later))
             backup(ledger.store, folder / "backup.duckdb", force=True)
             print(f"after {time.monotonic() - begun:,.0f} s: {found[-1] if found else '-'}", file=sys.stderr)
         if bursts >= MAINTENANCE_EVERY:  # the files of the first backup are there
