@@ -41,6 +41,7 @@ def stored(home, sql="SELECT call_id FROM tool_calls ORDER BY started_at"):
         return [row[0] for row in db.execute(sql).fetchall()]
 
 
+@pytest.mark.long
 def test_only_what_is_new_is_imported(home, run):
     path = session(
         home, "a", prompt(0), asks(1, "toolu_1"), answers(2, "toolu_1", "Exit code 2", True), {"type": "psi"}
@@ -61,6 +62,7 @@ def test_only_what_is_new_is_imported(home, run):
     assert {stat.S_IMODE(each.stat().st_mode) for each in files} == {0o600}
 
 
+@pytest.mark.long
 def test_a_call_that_ran_is_read_once_its_result_is_there(home, run):
     path = session(home, "a", prompt(0), asks(1, "toolu_1"))
     os.utime(path)
@@ -70,6 +72,7 @@ def test_a_call_that_ran_is_read_once_its_result_is_there(home, run):
     assert stored(home, "SELECT ending FROM tool_calls") == ["lost"]
 
 
+@pytest.mark.long
 def test_a_store_that_was_removed_is_filled_again(home, run):
     session(home, "a", prompt(0), asks(1, "toolu_1"), answers(2, "toolu_1", "ok"))
     run()
