@@ -106,7 +106,7 @@ def import_file(
             writer.add(record)
             if isinstance(record, ToolCall):
                 imported.calls += 1
-            elif isinstance(record, Loss):
+            elif isinstance(record, Loss) and record.reason == transcripts.UNKNOWN:
                 imported.unknown[record.detail or record.reason] += record.count
             else:
                 imported.others += 1
