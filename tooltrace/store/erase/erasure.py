@@ -233,5 +233,5 @@ def _drop_early(files: DestinationFiles, is_forgotten: Callable[[str], bool]) ->
 
 def _writer(path: Path) -> str:
     """Return the process that writes the journal, as its name says."""
-    pid = path.stem.rpartition("-")[0].rpartition("-")[2]
+    _host, pid, *_ = *path.stem.split("-"), ""
     return f" (a journal of process {pid})" if pid.isdigit() else ""
