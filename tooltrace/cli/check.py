@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
 
 import click
@@ -14,12 +14,14 @@ from tooltrace.cli.findings import print_findings
 from tooltrace.cli.options import examples, history_options, named_place_option, output_options
 from tooltrace.cli.wrapping import echo_sentence
 from tooltrace.core.plural import format_count
-from tooltrace.diagnosis.checks import Checked, read_checks, run_checks, within
 from tooltrace.diagnosis.diagnose import diagnose_store
 from tooltrace.diagnosis.finding import as_result
 from tooltrace.report.history_window import ALL
 from tooltrace.store.base import StoreBackend
 from tooltrace.store.result import QueryResult, ResultColumn
+
+if TYPE_CHECKING:
+    from tooltrace.diagnosis.checks import Checked
 
 BROKEN: Final = 3
 """Exit code if a check is broken, or a problem is open."""
@@ -65,6 +67,8 @@ def check(*, checks: Path | None, since: str | None, until: str | None, form: st
     if checks is None:
         _check_findings(store, start, until, form)
         return
+    from tooltrace.diagnosis.checks import read_checks, run_checks, within
+
     found = run_checks(store, within(read_checks(checks), start, until))
     if form == "junit":
         click.echo(_junit(found))
