@@ -151,13 +151,18 @@ def test_a_session_in_two_files_is_one(tmp_path):
 
 
 def test_what_was_imported_before_is_left_out(tmp_path):
-    path = write_lines(tmp_path / "a.jsonl", [prompt(0), asks(1, "toolu_1"), {"type": "nobody-knows-this"}], open_=True)
+    lines = [prompt(0), asks(1, "toolu_1"), {"type": "nobody-knows-this"}, "{torn}"]
+    path = write_lines(tmp_path / "a.jsonl", lines, open_=True)
+    answer = json.dumps(answers(2, "toolu_1", "ok"))
+    with path.open("a") as file:
+        file.write(answer[:40])  # it is being written
     before = imported(path)
     with path.open("a") as file:
-        file.write(json.dumps(answers(2, "toolu_1", "ok")) + "\n" + json.dumps(asks(3, "toolu_2")) + "\n")
+        file.write(answer[40:] + "\n" + json.dumps(asks(3, "toolu_2")) + "\n")
     after = imported(path, start=before.result.position)
     assert (before.calls, [call.call_id for call in after.calls]) == ([], ["toolu_1"])
     assert (sum(before.losses.values()), after.losses) == (1, {})
+    assert (before.result.skipped, after.result.skipped) == (1, 0)
 
 
 def test_what_is_not_known_is_counted_with_the_version(read):

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from tooltrace.core.records import Loss, Record
 from tooltrace.ingest.call_builder import ExternalCall, build_call, safe_name
-from tooltrace.ingest.files.reader import MALFORMED, Format, TraceFile
+from tooltrace.ingest.files.reader import MALFORMED, Format, TraceFile, parsed
 from tooltrace.ingest.transcripts import claude_code, codex
 from tooltrace.ingest.transcripts.model_spans import SafeNames, model_span
 from tooltrace.ingest.transcripts.session import UNIQUE_ID, Found, TranscriptFormat
@@ -38,7 +38,8 @@ def _read(agent: TranscriptFormat, source: TraceFile, settings: Settings) -> Ite
     reader, numbers, names = agent.reader(source.path), CallNumbers(), SafeNames(settings.redaction)
     unknown: Counter[tuple[str, str]] = Counter()
     noted: list[str] = []
-    for number, line in source.objects():
+    may_go_on = time.time_ns() - source.path.stat().st_mtime_ns < OPEN_NS
+    for number, line in _objects(source, may_go_on=may_go_on):
         try:
             found = reader.read(line, noted.append)
         except MALFORMED as error:
@@ -51,7 +52,6 @@ def _read(agent: TranscriptFormat, source: TraceFile, settings: Settings) -> Ite
                 key = (reader.version or "unknown", kind)
                 unknown[key if key in unknown or len(unknown) < _MAX_KINDS else (key[0], _OTHER)] += 1
         noted.clear()
-    may_go_on = time.time_ns() - source.path.stat().st_mtime_ns < OPEN_NS
     rest, source.waiting = reader.rest(may_go_on=may_go_on)
     yield from _records(rest, settings, numbers, names)
     # of the last line, so that the same file gives the same rows
@@ -59,6 +59,18 @@ def _read(agent: TranscriptFormat, source: TraceFile, settings: Settings) -> Ite
     for (version, kind), count in unknown.items():
         detail = safe_name(f"{agent.service} {version}: {kind}", settings.redaction)
         yield Loss(reason=UNKNOWN, count=count, at=at, detail=detail, service=agent.service)
+
+
+def _objects(source: TraceFile, *, may_go_on: bool) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of the lines with their numbers. A new line that is none is skipped; a last one may not be written to its end yet."""
+    for number, line in source.lines():
+        data = parsed(line)
+        if isinstance(data, dict):
+            yield number, data
+        elif may_go_on and not line.endswith(b"\n"):
+            source.position -= len(line)
+        elif line.strip() and source.is_new:
+            source.skip(number, "not a JSON object")
 
 
 def _records(found: Iterable[Found], settings: Settings, numbers: CallNumbers, names: SafeNames) -> Iterator[Record]:
