@@ -19,7 +19,7 @@
 --   rate         share      failures / attempts
 --   low          low(rate)  95 % interval of rate
 --   high         high(rate)  95 % interval of rate
---   code         text       the most frequent error code
+--   code         text       error code of the last failure
 --   worked       count      failures after which the next command of the same program worked
 --   worked_next  text       the latest command that did, at most 200 characters
 --   message      text       error message of the last failure, at most 500 characters
@@ -32,7 +32,7 @@
 -- source: Wilson score interval (Wilson 1927); effective number of attempts by the variance between clusters (Kish 1965)
 -- order: failures desc, groups, command
 WITH typed AS (
-    SELECT *, split_part(coalesce(arguments ->> '$.command', arguments ->> '$.cmd'), chr(10), 1) AS line
+    SELECT *, regexp_extract(coalesce(arguments ->> '$.command', arguments ->> '$.cmd'), '^[^\n]*') AS line
     FROM facts
     WHERE {window} AND finished AND arguments IS NOT NULL
 ),
@@ -49,7 +49,7 @@ followed AS (
         lead(line) OVER later AS next_line,
         lead(failed) OVER later AS next_failed
     FROM named
-    WINDOW later AS (PARTITION BY cluster, agent, split_part(of_command, ' ', 1) ORDER BY started_at, span_id)
+    WINDOW later AS (PARTITION BY cluster, agent, regexp_extract(of_command, '^\S+') ORDER BY started_at, span_id)
 )
 SELECT
     {by},
@@ -57,7 +57,7 @@ SELECT
     sum(n) AS attempts,
     sum(f) AS failures,
     sums(f, n) AS rate,
-    arg_max(code, f) AS code,
+    arg_max(code, last_place) AS code,
     sum(worked) AS worked,
     arg_max(worked_next, worked_place) AS worked_next,
     arg_max(message, last_place) AS message,
@@ -70,7 +70,7 @@ FROM (
         cluster,
         count(*) AS n,
         count(*) FILTER (WHERE failed) AS f,
-        mode(code) FILTER (WHERE failed) AS code,
+        arg_max(code, start_place) FILTER (WHERE failed) AS code,
         count(*) FILTER (WHERE failed AND NOT next_failed) AS worked,
         max(start_place) FILTER (WHERE failed AND NOT next_failed) AS worked_place,
         arg_max(left(next_line, 200), start_place) FILTER (WHERE failed AND NOT next_failed) AS worked_next,
