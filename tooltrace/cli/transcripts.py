@@ -84,6 +84,12 @@ def _command(agent: Agent) -> click.Command:
             )
         assert settings.store is not None
         opened = open_store(settings.store)
+        if not files and not opened.exists():
+            wanted = f" of the project {project}" if project else ""
+            newer = "" if since == ALL else f" that changed since {since}; --since all reads older ones"
+            raise CommandError(
+                f"{agent.title} has no transcript{wanted} in {' or '.join(map(str, agent.folders()))}{newer}"
+            )
         _say(agent, files, _import(agent, files, settings, opened))
         show_state(opened, since=since, until=None, commands=True)
 

@@ -91,6 +91,11 @@ def test_without_transcripts_the_place_is_named(home, run):
     code, said = run()
     assert code == 1
     assert f"{home}/claude/projects" in said
+    (home / "claude" / "projects").mkdir(parents=True)
+    code, said = run("--project", "shop")
+    assert code == 1
+    assert "no transcript of the project shop" in said
+    assert "found no store" not in said
 
 
 def test_import_recognises_a_transcript(home, run):
