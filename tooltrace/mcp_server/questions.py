@@ -73,8 +73,7 @@ def tools() -> tuple[ServedTool, ...]:
     return (
         ServedTool(
             name="ask",
-            description="Statistics with n and 95 % intervals. ranking: which tools to look at first; errors, incidents, "
-            "failure_rate, latency, retries, calibration …",
+            description="Statistics with n and 95 % intervals. ranking: which tools to look at first.",
             arguments=(
                 ToolArgument(name="question", choices=questions(), required=True),
                 ToolArgument(name="by", meaning="tool, version, code, agent, conversation, day, …; commas"),
