@@ -6,6 +6,7 @@ another recorder may have had fewer patterns.
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, Final
 
 import orjson
@@ -56,7 +57,9 @@ def _is_sound(name: str, value: Any) -> bool:
         return True
     if isinstance(value, bool):
         return field.type is bool
-    return isinstance(value, check) and (field.type is not int or value in _INT64)
+    if isinstance(value, float):  # JSON has no infinity, and a number of OTLP may overflow to it
+        return field.type is float and isfinite(value)
+    return isinstance(value, check) and (not isinstance(value, int) or value in _INT64)
 
 
 def _is_json(text: str) -> bool:
