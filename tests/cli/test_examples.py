@@ -28,6 +28,10 @@ NOT_RUN = (
     "tooltrace show 4bf9",  # a trace of another store
     "tooltrace serve",  # runs until Ctrl-C
     "tooltrace mcp",  # the same
+    "tooltrace check",  # its exit code is that of the tools; tests/cli/test_check.py runs it
+    "tooltrace claude",  # reads the transcripts of this machine; tests/ingest/transcripts runs it
+    "tooltrace codex",
+    "tooltrace watch",  # does not end; tests/cli/test_watch.py runs it
     "tooltrace briefing",  # prints nothing where no tool fails
     "tooltrace export otlp",  # needs a collector
     "tooltrace clickhouse",  # needs a server
