@@ -29,7 +29,7 @@ from importlib.machinery import SourceFileLoader
 class Loader(SourceFileLoader):
     def get_code(self, fullname):
         source = self.get_data(self.path).decode()
-        head, end, rest = source.partition("\\n\\n\\nclass Outcome")
+        head, end, rest = source.partition("\\n\\n\\nclass SavedQuery")
         assert end, "the class after ToolCall has another name"
         return compile(head + {ADDED!r} + end + rest, self.path, "exec", dont_inherit=True)
 
