@@ -37,7 +37,7 @@ STORES = ("tooltrace", "agent", "one", "two", "other", "evaluation")
 
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"(?:\w+=\S+ )*(?:tooltrace|python -m tooltrace|python agent\.py)\b(?!.*~/)")
-ENDLESS = re.compile(r"\b(?:serve|tail(?!.*--no-follow)|mcp .*--http|export .*--follow)\b")
+ENDLESS = re.compile(r"\b(?:serve|tail(?!.*--no-follow)|watch(?!.*--once)|mcp .*--http|export .*--follow)\b")
 MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 TRACEBACK = "Traceback (most recent call last)"
 EXTRA = re.compile(r"pip install '?tooltrace-recorder\[")
