@@ -43,6 +43,8 @@ TRACEBACK = "Traceback (most recent call last)"
 EXTRA = re.compile(r"pip install '?tooltrace-recorder\[")
 SECONDS = 600
 QUIET_SECONDS = 20
+SETTLE_SECONDS = 2
+"""Seconds after its first output for which a command without an end is left alone."""
 WORKERS = 2 * (os.cpu_count() or 1) + 2
 """Parts of pages at once: more than processors, because a command that never ends and has nothing to print only waits."""
 
@@ -68,10 +70,13 @@ class Environment:
                 start_new_session=True,
             ) as process,
         ):  # fmt: skip
-            started = time.monotonic()
+            started = printed = time.monotonic()
             while process.poll() is None and time.monotonic() - started < SECONDS:
-                # one that has nothing to print is interrupted after a while too
-                if is_endless and (output.seek(0, os.SEEK_END) or time.monotonic() - started > QUIET_SECONDS):
+                if not output.seek(0, os.SEEK_END):
+                    printed = time.monotonic()
+                # not at once: a command that printed an error ends by itself; one that has nothing to print is interrupted too
+                settled = time.monotonic() - printed > SETTLE_SECONDS
+                if is_endless and (settled or time.monotonic() - started > QUIET_SECONDS):
                     is_endless = False
                     os.killpg(process.pid, signal.SIGINT)
                 time.sleep(0.02)

@@ -74,7 +74,6 @@ def _command(agent: Agent) -> click.Command:
     )
     @capture_option
     def command(*, since: str, project: str | None, store: Path | None, capture: Capture) -> None:
-        settings = Settings(store=_prepared(store, agent), capture=capture)
         begin = None if since == ALL else parse_time("since", since, datetime.now(UTC)).replace(tzinfo=UTC)
         files = find_transcripts(agent, None if begin is None else int(begin.timestamp() * 1e9), project)
         if not files and not any(folder.is_dir() for folder in agent.folders()):
@@ -82,14 +81,14 @@ def _command(agent: Agent) -> click.Command:
             raise CommandError(
                 f"{agent.title} has no transcripts here: found no folder {places}; ${agent.variable} may name another"
             )
-        assert settings.store is not None
-        opened = open_store(settings.store)
+        opened = open_store(store or transcript_store(agent))
         if not files and not opened.exists():
             wanted = f" of the project {project}" if project else ""
             newer = "" if since == ALL else f" that changed since {since}; --since all reads older ones"
             raise CommandError(
                 f"{agent.title} has no transcript{wanted} in {' or '.join(map(str, agent.folders()))}{newer}"
             )
+        settings = Settings(store=_prepared(store, agent), capture=capture)
         _say(agent, files, _import(agent, files, settings, opened))
         show_state(opened, since=since, until=None, commands=True)
 

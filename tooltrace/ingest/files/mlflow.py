@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tooltrace.core.fields import fields_of
 from tooltrace.core.records import Record, ToolCall
-from tooltrace.ingest.files.reader import MALFORMED, Format, TraceFile, parsed
+from tooltrace.ingest.files.reader import MALFORMED, Format, TraceFile, parsed_text
 from tooltrace.ingest.files.span_batches import SpanFileReader, evaluation, moment, well_formed
 from tooltrace.ingest.spans.native import MARK
 from tooltrace.otel import attributes as names
@@ -56,7 +56,7 @@ def _traces(source: TraceFile) -> Iterator[tuple[int, Any]]:
         traces = value.get("traces", [value]) if isinstance(value, dict) else value
         for trace in traces if isinstance(traces, list) else [traces]:
             inner = trace.get("trace") if isinstance(trace, dict) else None
-            yield number, parsed(inner.encode()) if isinstance(inner, str) else inner or trace
+            yield number, parsed_text(inner) if isinstance(inner, str) else inner or trace
 
 
 def _records(source: TraceFile, assembled: SpanFileReader, number: int, trace: dict[str, Any]) -> Iterator[Record]:
@@ -143,7 +143,7 @@ def _resource(info: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unwrapped(value: Any) -> Any:
-    inner = parsed(value.encode()) if isinstance(value, str) else value
+    inner = parsed_text(value) if isinstance(value, str) else value
     return value if inner is None else inner
 
 

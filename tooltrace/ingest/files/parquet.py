@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tooltrace.core.records import Record
 from tooltrace.errors import UnreadableFile
 from tooltrace.ingest.files import phoenix
-from tooltrace.ingest.files.reader import Format, TraceFile, kind_of, parsed, record_of
+from tooltrace.ingest.files.reader import Format, TraceFile, kind_of, parsed_text, record_of
 from tooltrace.ingest.reredact import MAX_FILE_FIELD_BYTES, reredact
 from tooltrace.recording.settings import Settings
 from tooltrace.store.database.schema import RECORDS, quote_identifier, quote_literal
@@ -68,7 +68,7 @@ def _phoenix(con: DuckDBPyConnection, source: TraceFile, columns: list[str]) -> 
     for number, row in _fetched(con, source, values):
         yield (
             number,
-            {name: None if text is None else parsed(text.encode()) for name, text in zip(columns, row, strict=True)},
+            {name: None if text is None else parsed_text(text) for name, text in zip(columns, row, strict=True)},
         )
 
 

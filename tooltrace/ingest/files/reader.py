@@ -198,6 +198,11 @@ def parsed(text: bytes) -> Any:
         return None
 
 
+def parsed_text(text: str) -> Any:
+    """Parse JSON that is a text of other JSON; return None if ``text`` is not JSON, as where it has half a surrogate pair."""
+    return parsed(text.encode("utf-8", "surrogatepass"))
+
+
 def kind_of(columns: Collection[str]) -> str | None:
     """Return the kind of record in a table with these ``columns``; None if it is not a table of tooltrace."""
     required = {kind: {column.name for column in table.columns if column.required} for kind, table in RECORDS.items()}
