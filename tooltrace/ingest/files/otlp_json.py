@@ -18,7 +18,7 @@ from tooltrace.otel.otlp.json import MalformedOtlp, logs_from_json, spans_from_j
 from tooltrace.recording.settings import Settings
 
 NAME: Final = "otlp-json"
-_REQUEST: Final = re.compile(rb'^\s*\{\s*"resource(?:Spans|Logs|Metrics)"\s*:', re.MULTILINE)
+_REQUEST: Final = re.compile(rb'^[ \t]*\{\s*"resource(?:Spans|Logs|Metrics)"\s*:', re.MULTILINE)
 
 
 def knows(head: bytes) -> bool:
