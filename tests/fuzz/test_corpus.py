@@ -19,6 +19,10 @@ def test_valid_failed_and_changed_inputs_are_read_within_their_budget(name: str)
         reader.check(data)
 
 
+def test_many_empty_lines_are_read_within_the_budget() -> None:
+    READERS["files"].check(b"tool,at,error\nsearch,2026-01-01,no\n" + b"\n" * 100_000)
+
+
 def test_sql_reads_and_writes_no_other_file(tmp_path: Path) -> None:
     store, outside = sql.made_store(tmp_path)
     texts = sql.statements(random.Random(1), 100, tmp_path, outside)
