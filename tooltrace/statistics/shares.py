@@ -175,7 +175,11 @@ def interval(s: float, n: float, effective: float, comparisons: int = 1) -> tupl
 
 def wilson(k: float, n: float, comparisons: int = 1) -> tuple[float, float]:
     """Return the 95 % Wilson interval of k / n, wider by Bonferroni where it is one of several ``comparisons``."""
-    z = joint_z(comparisons)
+    return wilson_at(k, n, joint_z(comparisons))
+
+
+def wilson_at(k: float, n: float, z: float) -> tuple[float, float]:
+    """Return the Wilson interval of k / n for the normal quantile ``z``."""
     p, zz = k / n, z * z
     middle, half = p + zz / (2 * n), z * math.sqrt(max(0.0, p * (1 - p)) / n + zz / (4 * n * n))
     return (middle - half) / (1 + zz / n), (middle + half) / (1 + zz / n)

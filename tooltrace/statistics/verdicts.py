@@ -8,6 +8,7 @@ from statistics import NormalDist
 from typing import Final
 
 from tooltrace.statistics.binomial import beta_cdf
+from tooltrace.statistics.shares import wilson_at
 
 _MAX_Z: Final = 8.0
 _STEPS: Final = 60
@@ -33,7 +34,7 @@ def p_difference(k: float, n: float, k_base: float, n_base: float, bound: float,
     """
 
     def excludes(z: float) -> bool:
-        (low, high), (low_base, high_base) = _wilson(k, n, z), _wilson(k_base, n_base, z)
+        (low, high), (low_base, high_base) = wilson_at(k, n, z), wilson_at(k_base, n_base, z)
         rate, base = k / n, k_base / n_base
         if above:
             return rate - base - math.hypot(rate - low, high_base - base) > bound
@@ -53,12 +54,6 @@ def holm(probabilities: Sequence[float], risk: float) -> list[bool]:
             break
         rejected[place] = True
     return rejected
-
-
-def _wilson(k: float, n: float, z: float) -> tuple[float, float]:
-    p, zz = k / n, z * z
-    middle, half = p + zz / (2 * n), z * math.sqrt(max(0.0, p * (1 - p)) / n + zz / (4 * n * n))
-    return (middle - half) / (1 + zz / n), (middle + half) / (1 + zz / n)
 
 
 def _last(holds: Callable[[float], bool]) -> float:
